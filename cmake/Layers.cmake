@@ -1,0 +1,32 @@
+# athanor_layer(NAME USES ... LIBRARIES ...) makes the static library of src/NAME. USES names the lower layers it may include
+# and link; nothing else of src/ is on its include path, since a layer's headers are reached through its own target only.
+set(ATHANOR_LAYERS base device kernels tensor nn data generate train server cli)
+
+function(athanor_layer name)
+  cmake_parse_arguments(arg "" "" "USES;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  list(FIND ATHANOR_LAYERS ${name} own)
+  foreach(used ${arg_USES})
+    list(FIND ATHANOR_LAYERS ${used} lower)
+    if(lower LESS 0 OR NOT lower LESS own)
+      message(FATAL_ERROR "layer ${name} may not use ${used}: only layers before it in ${ATHANOR_LAYERS}")
+    endif()
+  endforeach()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(name STREQUAL "cli")
+    list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  endif()
+  add_library(athanor_${name} STATIC ${sources})
+  # Every layer sees the others as "device/buffer.h" through a folder of links that holds the layers it uses and itself.
+  set(view "${CMAKE_BINARY_DIR}/include/${name}")
+  file(MAKE_DIRECTORY "${view}")
+  foreach(visible ${name} ${arg_USES})
+    file(CREATE_LINK "${CMAKE_SOURCE_DIR}/src/${visible}" "${view}/${visible}" SYMBOLIC)
+  endforeach()
+  target_include_directories(athanor_${name} PRIVATE "${view}")
+  target_compile_definitions(athanor_${name} PUBLIC FMT_HEADER_ONLY=1)
+  target_precompile_headers(athanor_${name} PRIVATE <algorithm> <cstdint> <functional> <memory> <span> <string> <string_view>
+    <unordered_map> <utility> <vector> <fmt/format.h>)
+  list(TRANSFORM arg_USES PREPEND athanor_)
+  target_link_libraries(athanor_${name} PUBLIC athanor_flags ${arg_USES} ${arg_LIBRARIES} PRIVATE ${arg_PRIVATE_LIBRARIES})
+endfunction()

@@ -1,0 +1,44 @@
+# One test program a layer from the *_test.cpp beside the sources, and one from tests/ for what spans layers.
+# Programs that run kernels are run once a device: the CPU, and software Vulkan through each WebGPU library (ATHANOR_TEST_DEVICE).
+find_package(GTest 1.12 REQUIRED)
+
+set(mesa "${ATHANOR_DEPS}/mesa/lavapipe_icd.json")
+set(libraries "${ATHANOR_DEPS}/webgpu/lib")
+
+function(athanor_test_program name layer)
+  add_executable(${name} ${ARGN})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/tests" "${CMAKE_BINARY_DIR}/generated")
+  target_link_libraries(${name} PRIVATE athanor_${layer} GTest::gtest GTest::gmock GTest::gtest_main athanor_openblas)
+  target_compile_definitions(${name} PRIVATE ATHANOR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <fmt/format.h>)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+endfunction()
+
+# Plain: one ctest entry. Devices: one entry a device.
+function(athanor_add_test name program)
+  add_test(NAME ${name} COMMAND ${program} ${ARGN} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT "ATHANOR_TEST_DEVICE=cpu")
+endfunction()
+function(athanor_add_device_tests name program)
+  athanor_add_test(${name}.cpu ${program} ${ARGN})
+  foreach(runtime wgpu_native webgpu_dawn)
+    add_test(NAME ${name}.${runtime} COMMAND ${program} ${ARGN} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+    set_tests_properties(${name}.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
+      "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
+  endforeach()
+endfunction()
+
+foreach(layer base device kernels tensor nn data generate train cli)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${layer}/*_test.cpp")
+  if(tests)
+    athanor_test_program(${layer}_test ${layer} ${tests})
+    if(layer MATCHES "^(device|kernels|tensor|nn|generate|train)$")
+      athanor_add_device_tests(${layer} ${layer}_test)
+    else()
+      athanor_add_test(${layer} ${layer}_test)
+    endif()
+  endif()
+endforeach()
+
+add_test(NAME layers COMMAND "${CMAKE_SOURCE_DIR}/tools/check_layers" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+include("${CMAKE_SOURCE_DIR}/tests/tests.cmake" OPTIONAL)

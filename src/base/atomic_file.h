@@ -1,0 +1,54 @@
+// Files and folders that appear whole or not at all: written aside, flushed, then renamed.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace athanor {
+
+/// A file written beside its final path and renamed onto it by commit(). Destroyed without commit, it leaves no trace.
+class AtomicFile {
+ public:
+  /// Throws Error when the folder is missing or cannot be written.
+  explicit AtomicFile(const std::filesystem::path& path);
+  AtomicFile(AtomicFile&&) noexcept;
+  AtomicFile& operator=(AtomicFile&&) noexcept;
+  ~AtomicFile();
+
+  /// Throws Error with the system's reason (disk full, ...).
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  /// Flushes to the disk and renames. Throws Error; then the old file, if any, is still whole.
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes a whole small file in one go.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A folder written beside its final path: fill path(), then commit() flushes every file and the folder and renames it
+/// onto the final path. A folder already there is swapped out and then removed. Destroyed without commit, it leaves no
+/// trace.
+class AtomicFolder {
+ public:
+  explicit AtomicFolder(const std::filesystem::path& final_path);
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+  ~AtomicFolder();
+
+  const std::filesystem::path& path() const { return staging_; }
+  void commit();
+
+ private:
+  std::filesystem::path final_;
+  std::filesystem::path staging_;
+  bool committed_ = false;
+};
+
+}  // namespace athanor

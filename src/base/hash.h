@@ -1,0 +1,14 @@
+// 128-bit XXH3 of bytes and files, as hex: finds altered and truncated files, not attackers.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace athanor {
+
+std::string hash_hex(std::span<const std::byte> bytes);
+std::string hash_file(const std::filesystem::path& path);
+
+}  // namespace athanor

@@ -1,0 +1,34 @@
+// What the operating system tells of this machine and process, and interrupts.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace athanor {
+
+/// Hardware threads this process may run on (affinity and cgroup limits respected), at least 1.
+int available_threads();
+/// Physical memory in bytes; 0 when unknown.
+int64_t total_memory_bytes();
+/// Peak resident memory of this process in bytes (VmHWM); 0 when unknown.
+int64_t peak_resident_bytes();
+/// "Intel(R) Xeon(R) Processor"; empty when unknown.
+std::string cpu_name();
+/// Folder of the running executable.
+std::filesystem::path executable_folder();
+/// $XDG_CACHE_HOME/athanor, else ~/.cache/athanor, or the system's own place for caches.
+std::filesystem::path cache_folder();
+/// Seconds of a steady clock.
+double now_seconds();
+
+/// From now on the first Ctrl-C (SIGINT, SIGTERM) sets a flag that interrupted() reads; a second one ends the process
+/// with 130.
+void catch_interrupts();
+bool interrupted();
+
+/// Standard error / output is a terminal.
+bool stderr_is_terminal();
+bool stdout_is_terminal();
+
+}  // namespace athanor

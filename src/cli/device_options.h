@@ -1,0 +1,17 @@
+// The flags by which every command that computes chooses its device.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "device/device.h"
+
+namespace athanor::cli {
+
+/// Adds --device, --threads, --device-memory and --checked. `options` must live as long as the command.
+void add_device_options(CLI::App& command, device::DeviceOptions& options);
+
+/// Opens the device and says in one line on stderr which it is.
+std::unique_ptr<device::Device> open_device_and_say(const device::DeviceOptions& options);
+
+}  // namespace athanor::cli

@@ -1,0 +1,26 @@
+// Settings as flags.
+#include "cli/setting_flags.h"
+
+namespace athanor::cli {
+
+void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
+  for (const train::SettingKey& key : train::setting_keys()) {
+    Given& given = (*given_)[key.name];
+    const std::string names = key.name == "output_dir" ? output_short + "," + key.flag() : key.flag();
+    const bool is_model = key.name.starts_with("model_config.");
+    given.option = command.add_option(names, given.values, key.help)
+                       ->type_name(key.is_list ? "PATH..." : "VALUE")
+                       ->group(is_model ? "Model" : "Settings")
+                       ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
+    if (!key.is_list) given.option->expected(1);
+  }
+}
+
+void SettingFlags::apply(train::TrainSettings& settings) const {
+  for (const train::SettingKey& key : train::setting_keys()) {
+    const Given& given = given_->at(key.name);
+    if (given.option->count() > 0) train::apply_setting(settings, key.name, given.values, key.flag());
+  }
+}
+
+}  // namespace athanor::cli

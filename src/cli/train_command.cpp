@@ -1,0 +1,128 @@
+// Flags of training are the table of settings; progress on stderr, the last sample on stdout.
+#include "cli/train_command.h"
+
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/device_options.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/setting_flags.h"
+#include "train/session.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace athanor::cli {
+
+namespace {
+
+struct TrainArguments {
+  std::vector<std::string> inputs;
+  bool resume = false;
+  bool json = false;
+  SettingFlags flags;
+};
+
+bool is_settings_file(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
+
+/// Environment, then the file or the inputs, then the flags.
+void lay_over(const TrainArguments& arguments, train::TrainSettings& settings) {
+  std::vector<std::string> data;
+  for (const std::string& input : arguments.inputs) {
+    if (is_settings_file(input)) {
+      train::apply_settings_file(settings, input);
+    } else {
+      data.push_back(input);
+    }
+  }
+  if (!data.empty()) settings.data = data;
+  arguments.flags.apply(settings);
+}
+
+train::TrainSettings settings_of(const TrainArguments& arguments) {
+  train::TrainSettings settings;
+  train::apply_environment(settings);
+  lay_over(arguments, settings);
+  if (!arguments.resume || settings.output_dir.empty()) return settings;
+  // What the run resolved at its start stands below what is said now.
+  std::optional<train::TrainSettings> of_run = train::settings_of_run(train::RunFolder(settings.output_dir));
+  if (!of_run) return settings;
+  const train::TrainSettings resolved = *of_run;
+  lay_over(arguments, *of_run);
+  // What was left open then is not opened again.
+  if (of_run->model_config.hidden_size == 0) of_run->model_config = resolved.model_config;
+  if (of_run->max_steps == 0) of_run->max_steps = resolved.max_steps;
+  if (of_run->device == "auto") of_run->device = resolved.device;
+  if (of_run->threads == 0) of_run->threads = resolved.threads;
+  of_run->output_dir = settings.output_dir;
+  return *of_run;
+}
+
+std::string next_commands(const std::string& run) {
+  return fmt::format("next: athanor generate -m {0} -p \"...\" -n 200\n      athanor train --resume -o {0} --max-steps N   (a longer run)\n"
+                     "      athanor doctor   (checks the kernels here)\n",
+                     run);
+}
+
+void print_result(const TrainArguments& arguments, const train::TrainSettings& settings, const train::TrainResult& result) {
+  if (arguments.json) {
+    nlohmann::ordered_json object;
+    object["run"] = settings.output_dir;
+    object["step"] = result.step;
+    object["max_steps"] = result.max_steps;
+    object["loss"] = result.train_loss;
+    if (result.val_loss) object["val_loss"] = *result.val_loss;
+    object["unigram_loss"] = result.unigram_loss;
+    object["tokens_per_second"] = result.tokens_per_second;
+    object["seconds"] = result.seconds;
+    object["interrupted"] = result.was_interrupted;
+    object["sample"] = result.sample;
+    write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return;
+  }
+  if (result.val_loss && result.unigram_loss > 0) {
+    print("val_loss {:.4f}; a unigram model of the same tokens has {:.4f}: {:.4f} nats under it\n", *result.val_loss,
+          result.unigram_loss, result.unigram_loss - *result.val_loss);
+  }
+  if (!result.sample.empty()) print("a sample:\n{}\n\n", result.sample);
+  print("{} steps of training lie in {}\n{}", result.step, settings.output_dir, next_commands(settings.output_dir));
+}
+
+void run_train(const CLI::App& command, const TrainArguments& arguments) {
+  const train::TrainSettings settings = settings_of(arguments);
+  catch_interrupts();
+  train::TrainHooks hooks;
+  hooks.progress = make_progress_sink(is_quiet(command));
+  hooks.should_stop = interrupted;
+  const train::TrainResult result =
+      train::train(settings, arguments.resume ? train::Resume::Yes : train::Resume::No, hooks, open_device_and_say);
+  if (result.was_interrupted) {
+    log_warning("interrupted at step {} of {}; saved. Go on with: athanor train --resume -o {}", result.step, result.max_steps,
+                settings.output_dir);
+    throw Exit{kInterrupted};
+  }
+  if (result.was_finished) log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
+  print_result(arguments, settings, result);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("train", "Train a model from scratch on text, tokens, or as a settings file says");
+  auto arguments = std::make_shared<TrainArguments>();
+  command->add_option("INPUT", arguments->inputs, "Text files and folders, one token file, or a settings file (.yaml)");
+  command->add_flag("--resume", arguments->resume, "Go on from the run's latest checkpoint");
+  command->add_flag("--json", arguments->json, "Print one JSON object at the end instead of text");
+  arguments->flags.add_to(*command, "-o");
+  command->footer(
+      "Examples:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor train settings.yaml --max-steps 20 --device cpu\n"
+      "  athanor train --resume -o runs/mine\nEvery flag is also a key of the settings file (max_steps: 20) and, below both, a variable\n"
+      "(ATHANOR_MAX_STEPS=20). Ctrl-C saves a checkpoint, says how to resume, and leaves with 130.");
+  command->callback([command, arguments] { run_train(*command, *arguments); });
+}
+
+}  // namespace athanor::cli

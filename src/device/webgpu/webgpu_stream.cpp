@@ -1,0 +1,24 @@
+// What kernels need beside the stream itself.
+#include "device/webgpu/webgpu_stream.h"
+
+#include <bit>
+
+namespace athanor::device::webgpu {
+
+uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
+
+Grid WebGpuStream::fold(int64_t groups) const {
+  const int64_t most = limits().max_workgroups_per_dimension;
+  check(groups >= 0 && groups <= most * most, "fold: {} workgroups but the adapter takes at most {} x {}; split the work", groups, most, most);
+  if (groups <= most) return {static_cast<uint32_t>(groups), 1, 1};
+  const int64_t rows = (groups + most - 1) / most;
+  // Rows of nearly equal width: few groups are idle.
+  return {static_cast<uint32_t>((groups + rows - 1) / rows), static_cast<uint32_t>(rows), 1};
+}
+
+WebGpuStream& as_webgpu(Stream& stream) {
+  check(stream.backend() == Backend::WebGpu, "as_webgpu: the stream is not of a WebGPU device");
+  return static_cast<WebGpuStream&>(stream);
+}
+
+}  // namespace athanor::device::webgpu

@@ -1,0 +1,69 @@
+// How a kernel reaches WebGPU: a Dispatch names shader text, constants, bindings and a grid; the stream compiles the pipeline
+// once, caches bind groups, and records. Only src/kernels includes this.
+#pragma once
+
+#include "device/device.h"
+#include "device/webgpu/shader_source.h"
+
+#include <array>
+#include <vector>
+
+namespace athanor::device::webgpu {
+
+enum class Access { Read, ReadWrite };
+
+struct Binding {
+  Buffer buffer;
+  Access access = Access::Read;
+};
+
+inline Binding read(const Buffer& buffer) { return {buffer, Access::Read}; }
+inline Binding read_write(const Buffer& buffer) { return {buffer, Access::ReadWrite}; }
+
+struct Grid {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+};
+
+/// One launch. The uniform with params follows the storage bindings (binding number bindings.size()), unless params is empty.
+struct Dispatch {
+  std::string kernel;                           // name in profiles and errors: "matmul_t"
+  std::vector<const ShaderSource*> sources;     // joined in order behind the prelude
+  std::string prelude;                          // lines "const NAME: u32 = 4u;" and "alias Value = vec4<f32>;" of this variant
+  const char* entry_point = "main";
+  std::vector<Binding> bindings;                // group 0, numbered from 0
+  std::vector<uint32_t> params;                 // at most 32 words; floats as bits (float_bits)
+  Grid grid;
+  KernelCost cost;
+  bool needs_f16 = false;                       // the launcher puts "enable f16;" in front
+  bool needs_subgroups = false;
+};
+
+uint32_t float_bits(float value);
+
+struct Limits {
+  int64_t max_binding_bytes = 128 << 20;
+  uint32_t max_workgroups_per_dimension = 65535;
+  uint32_t workgroup_memory_bytes = 16384;
+  uint32_t max_threads_per_workgroup = 256;
+  uint32_t max_storage_buffers = 8;
+};
+
+class WebGpuStream : public Stream {
+ public:
+  virtual const Limits& limits() const = 0;
+  virtual bool has_f16() const = 0;
+  virtual bool has_subgroups() const = 0;
+  /// Checks bindings (size, alignment, no buffer both read and written), then records. Throws Error with kernel and sizes.
+  virtual void dispatch(const Dispatch& dispatch) = 0;
+  /// Lowers the limit on workgroups a dimension, so that tests reach the folding with small data.
+  virtual void set_max_workgroups(uint32_t limit) = 0;
+  /// Groups folded on a 2-D grid: shaders compute index = workgroup_id.x + workgroup_id.y * num_workgroups.x and must
+  /// return when index >= groups (uniformly).
+  Grid fold(int64_t groups) const;
+};
+
+WebGpuStream& as_webgpu(Stream& stream);
+
+}  // namespace athanor::device::webgpu

@@ -1,0 +1,110 @@
+// out[t] = sum over u <= first_position + t of softmax_u(scale * q[t].k[u]) * v[u], by an online softmax over tiles of keys; no matrix
+// of weights is kept. One workgroup of 64 threads has 32 queries of one head; head h reads key/value head h / (H / Hkv).
+// Sources: Milakov and Gimelshein 2018, arXiv:1805.02867; Dao 2023, arXiv:2307.08691. Joined behind attention_load_*.wgsl and
+// attention_tiles.wgsl.
+//   binding 0  read        q            (B*T, H*D) f32, vec4 where D is divisible by 4
+//   binding 1  read        k            (B*key_rows, Hkv*D)
+//   binding 2  read        v            (B*key_rows, Hkv*D)
+//   binding 3  read_write  out          (B*T, H*D) f32
+//   binding 4  read_write  log_sum_exp  (B*T, H) f32
+//   binding 5  uniform     Params
+// Grid: ceil(T / 32) * B * H, folded on x and y; the last query tiles, which see the most keys, first.
+
+@group(0) @binding(3) var<storage, read_write> out: array<f32>;
+@group(0) @binding(4) var<storage, read_write> log_sum_exp: array<f32>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+fn largest_of(x: vec4<f32>) -> f32 {
+  return max(max(x.x, x.y), max(x.z, x.w));
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+  let launched = group.x + group.y * groups.x;
+  if (launched >= params.groups) {
+    return;
+  }
+  let index = params.first_group + launched;
+  let all_heads = params.batch * params.heads;
+  let head = index % all_heads % params.heads;
+  let b = index % all_heads / params.heads;
+  let kv_head = head / (params.heads / params.kv_heads);
+  let first = ((params.length + TILE - 1u) / TILE - 1u - index / all_heads) * TILE;
+  let seen = params.first_position + min(first + TILE, params.length);  // keys that the last row sees
+  let tx = thread % 8u;
+  let ty = thread / 8u;
+  let position = params.first_position + first + ty * 4u;  // of this thread's first row
+
+  var largest = vec4<f32>(MASKED);  // component r: row 4 ty + r
+  var sum = vec4<f32>(0.0);         // over this thread's columns only
+  var accumulator = Accumulator();
+  for (var key = 0u; key < seen; key += TILE) {
+    var scores = Scores();
+    for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
+      workgroupBarrier();
+      stage_q(0u, b, first, head, chunk, thread);
+      stage_k(1u, b, key, kv_head, chunk, thread);
+      workgroupBarrier();
+      add_scores(&scores, tx, ty);
+    }
+    let columns = vec4<u32>(key + tx) + vec4<u32>(0u, 8u, 16u, 24u);
+    var tile_largest = vec4<f32>(0.0);
+    for (var r = 0u; r < 4u; r += 1u) {
+      scores[r] = select(vec4<f32>(MASKED), scores[r] * params.scale, columns <= vec4<u32>(position + r));
+      tile_largest[r] = largest_of(scores[r]);
+    }
+    reduction[thread] = tile_largest;
+    workgroupBarrier();
+    for (var i = 0u; i < 8u; i += 1u) {
+      tile_largest = max(tile_largest, reduction[ty * 8u + i]);
+    }
+    let grown = max(largest, tile_largest);
+    let correction = weight_of(largest - grown);
+    largest = grown;
+    sum *= correction;
+    for (var r = 0u; r < 4u; r += 1u) {
+      scores[r] = weight_of(scores[r] - vec4<f32>(largest[r]));
+      sum[r] += scores[r].x + scores[r].y + scores[r].z + scores[r].w;
+    }
+    store_weights(&scores, tx, ty);
+    for (var c = 0u; c < CHUNKS; c += 1u) {
+      for (var r = 0u; r < 4u; r += 1u) {
+        accumulator[c * 4u + r] *= correction[r];
+      }
+    }
+    for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
+      workgroupBarrier();
+      stage_v(0u, b, key, kv_head, chunk, thread);
+      if (chunk + 1u < CHUNKS) {
+        stage_v(1u, b, key, kv_head, chunk + 1u, thread);
+      }
+      workgroupBarrier();
+      add_rows(&accumulator, chunk, tx, ty);
+    }
+  }
+
+  reduction[thread] = sum;
+  workgroupBarrier();
+  var total = vec4<f32>(0.0);
+  for (var i = 0u; i < 8u; i += 1u) {
+    total += reduction[ty * 8u + i];
+  }
+  for (var r = 0u; r < 4u; r += 1u) {
+    let row = first + ty * 4u + r;
+    if (row < params.length) {
+      let head_row = (b * params.length + row) * params.heads + head;
+      for (var c = 0u; c < CHUNKS; c += 1u) {
+        for (var i = 0u; i < 4u; i += 1u) {
+          let d = c * 32u + tx * 4u + i;
+          if (d < params.head_dim) {
+            out[head_row * params.head_dim + d] = accumulator[c * 4u + r][i] / total[r];
+          }
+        }
+      }
+      if (tx == 0u) {
+        log_sum_exp[head_row] = largest[r] + log(total[r]);
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// d_q[t] = sum over u <= t of ds[t, u] * k[u], ds = scale * p * (d_out[t].v[u] - delta[t]), p = exp(scale * q[t].k[u] - log_sum_exp[t]).
+// One workgroup of 64 threads has 32 queries of one head. Source: Dao 2023, arXiv:2307.08691. Joined behind attention_load_*.wgsl,
+// attention_load_d_out_*.wgsl, attention_tiles.wgsl and attention_backward_tiles.wgsl.
+//   binding 0  read        q           (B*T, H*D) f32, vec4 where D is divisible by 4
+//   binding 1  read        k           (B*T, Hkv*D)
+//   binding 2  read        v           (B*T, Hkv*D)
+//   binding 3  read        d_out       (B*T, H*D)
+//   binding 4  read        statistics  (B*T, H) vec2<f32>: log_sum_exp, delta
+//   binding 5  read_write  d_q         (B*T, H*D) f32
+//   binding 6  uniform     Params
+// Grid: ceil(T / 32) * B * H, folded on x and y; the last query tiles first.
+
+@group(0) @binding(4) var<storage, read> statistics: array<vec2<f32>>;
+@group(0) @binding(5) var<storage, read_write> d_q: array<f32>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+  let launched = group.x + group.y * groups.x;
+  if (launched >= params.groups) {
+    return;
+  }
+  let index = params.first_group + launched;
+  let all_heads = params.batch * params.heads;
+  let head = index % all_heads % params.heads;
+  let b = index % all_heads / params.heads;
+  let kv_head = head / (params.heads / params.kv_heads);
+  let first = ((params.length + TILE - 1u) / TILE - 1u - index / all_heads) * TILE;
+  let seen = min(first + TILE, params.length);
+  let tx = thread % 8u;
+  let ty = thread / 8u;
+
+  var row_log_sum_exp = vec4<f32>(0.0);
+  var row_delta = vec4<f32>(0.0);
+  for (var r = 0u; r < 4u; r += 1u) {
+    let row = first + ty * 4u + r;
+    if (row < params.length) {
+      let of_row = statistics[(b * params.length + row) * params.heads + head];
+      row_log_sum_exp[r] = of_row.x;
+      row_delta[r] = of_row.y;
+    }
+  }
+  var accumulator = Accumulator();
+  for (var key = 0u; key < seen; key += TILE) {
+    var scores = Scores();
+    var d_weights = Scores();
+    for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
+      workgroupBarrier();
+      stage_q(0u, b, first, head, chunk, thread);
+      stage_k(1u, b, key, kv_head, chunk, thread);
+      workgroupBarrier();
+      add_scores(&scores, tx, ty);
+      workgroupBarrier();
+      stage_d_out(0u, b, first, head, chunk, thread);
+      stage_v(1u, b, key, kv_head, chunk, thread);
+      workgroupBarrier();
+      add_scores(&d_weights, tx, ty);
+    }
+    let columns = vec4<u32>(key + tx) + vec4<u32>(0u, 8u, 16u, 24u);
+    for (var r = 0u; r < 4u; r += 1u) {
+      let weight = weight_of(scores[r] * params.scale - vec4<f32>(row_log_sum_exp[r]));
+      let d_score = params.scale * weight * (d_weights[r] - vec4<f32>(row_delta[r]));
+      scores[r] = select(vec4<f32>(0.0), d_score, columns <= vec4<u32>(first + ty * 4u + r));
+    }
+    store_weights(&scores, tx, ty);
+    for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
+      workgroupBarrier();
+      stage_k(0u, b, key, kv_head, chunk, thread);
+      if (chunk + 1u < CHUNKS) {
+        stage_k(1u, b, key, kv_head, chunk + 1u, thread);
+      }
+      workgroupBarrier();
+      add_rows(&accumulator, chunk, tx, ty);
+    }
+  }
+  for (var r = 0u; r < 4u; r += 1u) {
+    let row = first + ty * 4u + r;
+    if (row < params.length) {
+      let start = ((b * params.length + row) * params.heads + head) * params.head_dim;
+      for (var c = 0u; c < CHUNKS; c += 1u) {
+        for (var i = 0u; i < 4u; i += 1u) {
+          let d = c * 32u + tx * 4u + i;
+          if (d < params.head_dim) {
+            d_q[start + d] = accumulator[c * 4u + r][i];
+          }
+        }
+      }
+    }
+  }
+}

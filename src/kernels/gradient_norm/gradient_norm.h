@@ -1,0 +1,47 @@
+// Sums by a fixed tree, the norm of all gradients, and what clipping makes of it. Everything stays on the device.
+#pragma once
+
+#include <cstdint>
+
+#include "device/device.h"
+#include "kernels/accumulate.h"
+
+namespace athanor::kernels {
+
+inline constexpr int64_t kNormBlock = 4096;  // values a partial sum covers
+
+/// How many partial sums `count` values give.
+constexpr int64_t norm_blocks(int64_t count) { return (count + kNormBlock - 1) / kNormBlock; }
+
+struct Sum {
+  device::Buffer values;  // (count) f32
+  device::Buffer out;     // (1) f32, written or added to
+  int64_t count = 0;
+  Accumulate accumulate = Accumulate::No;
+};
+
+/// out (+)= sum of the values: blocks of kNormBlock, each by a fixed tree, then the blocks; so that a run repeats bit for bit.
+void sum(device::Stream& stream, const Sum& args);
+
+struct GradientNorm {
+  device::Buffer gradients;  // (count) f32: one slab, padding between tensors zero
+  int64_t count = 0;
+  device::Buffer partial;    // (norm_blocks(count)) f32, written
+};
+
+/// partial[b] = sum of g^2 over block b. A block with a NaN or infinity, found in the bits, or whose sum overflows gives a NaN or
+/// infinity. Several slabs write slices of one buffer; WebGPU wants each slice at a multiple of 256 bytes, gaps filled with zeros.
+void gradient_norm_squared(device::Stream& stream, const GradientNorm& args);
+
+struct GradStats {
+  device::Buffer partial;  // (partials) f32, from gradient_norm_squared
+  int64_t partials = 0;
+  float max_norm = 0;      // 0: no clipping
+  device::Buffer stats;    // (4) f32, written: norm, clip scale, 1 if not finite else 0, 0
+};
+
+/// norm = sqrt(sum of partial); clip scale = min(1, max_norm / norm). When a partial sum or the whole is not finite: flag 1 and scale 0.
+/// Throws Error if max_norm is negative or not finite.
+void finalize_grad_stats(device::Stream& stream, const GradStats& args);
+
+}  // namespace athanor::kernels

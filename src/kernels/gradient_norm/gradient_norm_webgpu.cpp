@@ -1,0 +1,61 @@
+// sum, gradient_norm_squared and finalize_grad_stats through WebGPU.
+#include "kernels/gradient_norm/gradient_norm_internal.h"
+#include "kernels/wgsl/block_tree.h"
+#include "kernels/wgsl/finalize_grad_stats.h"
+#include "kernels/wgsl/gradient_norm_squared.h"
+#include "kernels/wgsl/lanes_u32_1.h"
+#include "kernels/wgsl/lanes_u32_4.h"
+#include "kernels/wgsl/sum_total.h"
+#include "kernels/wgsl/sum_values.h"
+
+namespace athanor::kernels {
+
+using device::webgpu::Dispatch;
+using device::webgpu::float_bits;
+using device::webgpu::read;
+using device::webgpu::read_write;
+
+void sum_webgpu(device::webgpu::WebGpuStream& stream, const Sum& args, const device::KernelCost& cost) {
+  const int64_t blocks = norm_blocks(args.count);
+  const Buffer block_sums = stream.device().allocate(blocks * 4, "sum block sums");
+
+  Dispatch block_pass;
+  block_pass.kernel = "sum";
+  block_pass.sources = {&block_tree_wgsl, &sum_values_wgsl};
+  block_pass.bindings = {read(args.values), read_write(block_sums)};
+  block_pass.params = {to_u32(args.count, "sum")};
+  block_pass.grid = stream.fold(blocks);
+  block_pass.cost = cost;
+  stream.dispatch(block_pass);
+
+  Dispatch total_pass;
+  total_pass.kernel = "sum";
+  total_pass.sources = {&block_tree_wgsl, &sum_total_wgsl};
+  total_pass.bindings = {read(block_sums), read_write(args.out)};
+  total_pass.params = {to_u32(blocks, "sum"), args.accumulate == Accumulate::Yes ? 1U : 0U};
+  stream.dispatch(total_pass);
+}
+
+void gradient_norm_squared_webgpu(device::webgpu::WebGpuStream& stream, const GradientNorm& args, const device::KernelCost& cost) {
+  const bool wide = args.count % 4 == 0;
+  Dispatch dispatch;
+  dispatch.kernel = "gradient_norm_squared";
+  dispatch.sources = {&block_tree_wgsl, wide ? &lanes_u32_4_wgsl : &lanes_u32_1_wgsl, &gradient_norm_squared_wgsl};
+  dispatch.bindings = {read(args.gradients), read_write(args.partial)};
+  dispatch.params = {to_u32(wide ? args.count / 4 : args.count, "gradient_norm_squared")};
+  dispatch.grid = stream.fold(norm_blocks(args.count));
+  dispatch.cost = cost;
+  stream.dispatch(dispatch);
+}
+
+void finalize_grad_stats_webgpu(device::webgpu::WebGpuStream& stream, const GradStats& args, const device::KernelCost& cost) {
+  Dispatch dispatch;
+  dispatch.kernel = "finalize_grad_stats";
+  dispatch.sources = {&block_tree_wgsl, &finalize_grad_stats_wgsl};
+  dispatch.bindings = {read(args.partial), read_write(args.stats)};
+  dispatch.params = {to_u32(args.partials, "finalize_grad_stats"), float_bits(args.max_norm)};
+  dispatch.cost = cost;
+  stream.dispatch(dispatch);
+}
+
+}  // namespace athanor::kernels

@@ -1,0 +1,125 @@
+// The forward pass of a Llama-family model; the tape makes the backward pass.
+#include "nn/llama.h"
+
+#include "kernels/rope/rope.h"
+
+#include <cmath>
+
+namespace athanor::nn {
+
+namespace {
+
+constexpr float kInitialStd = 0.02F;  // GPT-2's; residual outputs are divided by sqrt(2 * layers)
+
+std::string layer_name(int64_t layer, std::string_view part) { return fmt::format("model.layers.{}.{}.weight", layer, part); }
+
+}  // namespace
+
+std::vector<ParameterSpec> llama_parameters(const LlamaConfig& config) {
+  const int64_t c = config.hidden_size;
+  const int64_t f = config.intermediate_size;
+  const int64_t q = config.num_attention_heads * config.head_dim;
+  const int64_t kv = config.num_key_value_heads * config.head_dim;
+  const float residual_std = kInitialStd / std::sqrt(2.0F * static_cast<float>(config.num_hidden_layers));
+  std::vector<ParameterSpec> specs;
+  specs.push_back({"model.embed_tokens.weight", Shape{config.vocab_size, c}, FileLayout::AsStored, kInitialStd});
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const auto matrix = [&](std::string_view part, int64_t in, int64_t out, float std) {
+      specs.push_back({layer_name(layer, part), Shape{in, out}, FileLayout::Transposed, std});
+    };
+    specs.push_back({layer_name(layer, "input_layernorm"), Shape{c}});
+    matrix("self_attn.q_proj", c, q, kInitialStd);
+    matrix("self_attn.k_proj", c, kv, kInitialStd);
+    matrix("self_attn.v_proj", c, kv, kInitialStd);
+    matrix("self_attn.o_proj", q, c, residual_std);
+    specs.push_back({layer_name(layer, "post_attention_layernorm"), Shape{c}});
+    matrix("mlp.gate_proj", c, f, kInitialStd);
+    matrix("mlp.up_proj", c, f, kInitialStd);
+    matrix("mlp.down_proj", f, c, residual_std);
+  }
+  specs.push_back({"model.norm.weight", Shape{c}});
+  if (!config.tie_word_embeddings) {
+    specs.push_back({"lm_head.weight", Shape{config.vocab_size, c}, FileLayout::AsStored, kInitialStd});
+  }
+  return specs;
+}
+
+Llama::Llama(device::Stream& stream, const LlamaConfig& config, Trained trained)
+    : config_(config), parameters_(stream, llama_parameters(config), trained) {
+  embed_tokens_ = parameters_.at("model.embed_tokens.weight");
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const auto part = [&](std::string_view name) { return parameters_.at(layer_name(layer, name)); };
+    blocks_.push_back({part("input_layernorm"), part("self_attn.q_proj"), part("self_attn.k_proj"), part("self_attn.v_proj"),
+                       part("self_attn.o_proj"), part("post_attention_layernorm"), part("mlp.gate_proj"), part("mlp.up_proj"),
+                       part("mlp.down_proj")});
+  }
+  norm_ = parameters_.at("model.norm.weight");
+  head_ = config.tie_word_embeddings ? embed_tokens_ : parameters_.at("lm_head.weight");
+  const std::vector<float> table = kernels::rope_table(config.max_position_embeddings, config.head_dim, config.rope_theta);
+  rope_table_ = tensor::from_values(stream, table, Shape{config.max_position_embeddings, config.head_dim}, "rope table");
+}
+
+void Llama::check_rows(std::span<const uint32_t> ids, const Rows& rows) const {
+  check(rows.batch > 0 && rows.length > 0 && static_cast<int64_t>(ids.size()) == rows.batch * rows.length,
+        "llama: {} ids do not make {} sequences of {} tokens", ids.size(), rows.batch, rows.length);
+  check(rows.first_position >= 0 && rows.first_position + rows.length <= config_.max_position_embeddings,
+        "llama: a context of {} tokens is longer than the model's {} (max_position_embeddings); shorten it",
+        rows.first_position + rows.length, config_.max_position_embeddings);
+}
+
+tensor::Tensor Llama::block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x, const Rows& rows,
+                            const AttentionFunction& attention) const {
+  const LlamaBlock& weights = blocks_[static_cast<size_t>(layer)];
+  const float eps = static_cast<float>(config_.rms_norm_eps);
+  const auto rotated = [&](const tensor::Tensor& values, int64_t heads) {
+    return tensor::rope(context, values, rope_table_, heads, rows.length, rows.first_position);
+  };
+
+  const tensor::Tensor normed = tensor::rms_norm(context, x, weights.input_norm, eps);
+  const tensor::Tensor q = rotated(tensor::matmul(context, normed, weights.q_proj), config_.num_attention_heads);
+  const tensor::Tensor k = rotated(tensor::matmul(context, normed, weights.k_proj), config_.num_key_value_heads);
+  const tensor::Tensor v = tensor::matmul(context, normed, weights.v_proj);
+  const tensor::Tensor mixed = attention(context, layer, q, k, v);
+  const tensor::Tensor attended = tensor::add(context, x, tensor::matmul(context, mixed, weights.o_proj));
+
+  const tensor::Tensor ffn_in = tensor::rms_norm(context, attended, weights.post_attention_norm, eps);
+  const tensor::Tensor gate = tensor::matmul(context, ffn_in, weights.gate_proj);
+  const tensor::Tensor up = tensor::matmul(context, ffn_in, weights.up_proj);
+  return tensor::add(context, attended, tensor::swiglu_matmul(context, gate, up, weights.down_proj));
+}
+
+tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uint32_t> ids, const Rows& rows,
+                             const AttentionFunction& attention, Recompute recompute) const {
+  check_rows(ids, rows);
+  const tensor::TokenIds uploaded = tensor::upload_token_ids(context, ids, config_.vocab_size);
+  tensor::Tensor x = tensor::embedding(context, embed_tokens_, uploaded);
+  for (int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
+    if (recompute == Recompute::Blocks) {
+      x = tensor::checkpoint(context, x, [this, layer, rows, attention](const tensor::Context& inner, const tensor::Tensor& input) {
+        return block(inner, layer, input, rows, attention);
+      });
+    } else {
+      x = block(context, layer, x, rows, attention);
+    }
+  }
+  return tensor::rms_norm(context, x, norm_, static_cast<float>(config_.rms_norm_eps));
+}
+
+void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets, const Rows& rows,
+                 float scale, const device::Buffer& loss_sum, Recompute recompute) const {
+  const tensor::Tensor states = hidden(context, ids, rows, causal_attention(rows), recompute);
+  tensor::cross_entropy_head(context, states, head_, targets, scale, loss_sum);
+}
+
+tensor::Tensor Llama::logits(const tensor::Context& context, const tensor::Tensor& hidden) const {
+  return tensor::matmul_t(context, hidden, head_);
+}
+
+AttentionFunction Llama::causal_attention(const Rows& rows) const {
+  const tensor::AttentionShape shape{rows.batch, rows.length, config_.num_attention_heads, config_.num_key_value_heads};
+  return [shape](const tensor::Context& context, int64_t, const tensor::Tensor& q, const tensor::Tensor& k, const tensor::Tensor& v) {
+    return tensor::attention(context, q, k, v, shape);
+  };
+}
+
+}  // namespace athanor::nn

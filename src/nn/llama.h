@@ -1,0 +1,82 @@
+// A Llama-family model: pre-norm blocks of grouped-query attention with rotary positions and a SwiGLU feed-forward, as plain structs of
+// named tensors. Source: Touvron et al. 2023, arXiv:2302.13971 and 2307.09288.
+#pragma once
+
+#include "nn/llama_config.h"
+#include "nn/parameters.h"
+#include "tensor/ops.h"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace athanor::nn {
+
+struct LlamaBlock {
+  tensor::Tensor input_norm;           // (C)
+  tensor::Tensor q_proj;               // (C, H*D)
+  tensor::Tensor k_proj;               // (C, Hkv*D)
+  tensor::Tensor v_proj;               // (C, Hkv*D)
+  tensor::Tensor o_proj;               // (H*D, C)
+  tensor::Tensor post_attention_norm;  // (C)
+  tensor::Tensor gate_proj;            // (C, F)
+  tensor::Tensor up_proj;              // (C, F)
+  tensor::Tensor down_proj;            // (F, C)
+};
+
+/// Where the rows of a batch stand: `batch` sequences of `length` tokens, the first at `first_position`.
+struct Rows {
+  int64_t batch = 1;
+  int64_t length = 0;
+  int64_t first_position = 0;
+};
+
+/// q (rows, H*D), k and v (rows, Hkv*D), rotated already; gives (rows, H*D). Training passes causal attention over the rows
+/// themselves, generation one that keeps keys and values.
+using AttentionFunction = std::function<tensor::Tensor(const tensor::Context&, int64_t layer, const tensor::Tensor& q,
+                                                       const tensor::Tensor& k, const tensor::Tensor& v)>;
+
+enum class Recompute { No, Blocks };
+
+class Llama {
+ public:
+  /// Weights are zero until parameters().initialize() or a file fills them.
+  Llama(device::Stream& stream, const LlamaConfig& config, Trained trained);
+
+  const LlamaConfig& config() const { return config_; }
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+
+  /// Final hidden states, normed: (rows, C). ids.size() is batch * length.
+  tensor::Tensor hidden(const tensor::Context& context, std::span<const uint32_t> ids, const Rows& rows,
+                        const AttentionFunction& attention, Recompute recompute = Recompute::No) const;
+
+  /// Adds the sum of the rows' losses in nats to loss_sum and, with a tape, leaves what the backward pass needs; `scale` is
+  /// 1 / number of targets of the whole step. targets: kernels::kIgnoreTarget where a row does not count.
+  void loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets, const Rows& rows,
+            float scale, const device::Buffer& loss_sum, Recompute recompute = Recompute::No) const;
+
+  /// (rows, V) of hidden states; the caller picks few rows, since V is large.
+  tensor::Tensor logits(const tensor::Context& context, const tensor::Tensor& hidden) const;
+
+  /// Causal attention over the rows themselves.
+  AttentionFunction causal_attention(const Rows& rows) const;
+
+ private:
+  tensor::Tensor block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x, const Rows& rows,
+                       const AttentionFunction& attention) const;
+  void check_rows(std::span<const uint32_t> ids, const Rows& rows) const;
+
+  LlamaConfig config_;
+  Parameters parameters_;
+  tensor::Tensor embed_tokens_;  // (V, C)
+  std::vector<LlamaBlock> blocks_;
+  tensor::Tensor norm_;          // (C)
+  tensor::Tensor head_;          // (V, C): lm_head, or embed_tokens when tied
+  tensor::Tensor rope_table_;    // (max_position_embeddings, D)
+};
+
+/// The named tensors of such a model, in the order of the file.
+std::vector<ParameterSpec> llama_parameters(const LlamaConfig& config);
+
+}  // namespace athanor::nn

@@ -1,0 +1,143 @@
+// Model folders. Nothing in the file is believed before it was compared with the configuration.
+#include "nn/model_files.h"
+
+#include "base/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace athanor::nn {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+float half_to_float(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1FU;
+  const uint32_t mantissa = bits & 0x3FFU;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000U | (mantissa << 13));
+  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  const float subnormal = static_cast<float>(mantissa) * 0x1p-24F;
+  return sign != 0 ? -subnormal : subnormal;
+}
+
+/// The file's values as f32, whatever floating type and alignment they have.
+std::vector<float> as_floats(const TensorEntry& entry, std::string_view name, const fs::path& path) {
+  const size_t count = static_cast<size_t>(entry.num_elements());
+  std::vector<float> values(count);
+  if (entry.dtype == DType::F32) {
+    std::memcpy(values.data(), entry.bytes.data(), entry.bytes.size());
+    return values;
+  }
+  check(entry.dtype == DType::F16 || entry.dtype == DType::BF16, "{}: {} has type {}; weights are F32, F16 or BF16", path.string(),
+        name, name_of(entry.dtype));
+  std::vector<uint16_t> halves(count);
+  std::memcpy(halves.data(), entry.bytes.data(), entry.bytes.size());
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = entry.dtype == DType::F16 ? half_to_float(halves[i]) : std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
+  }
+  return values;
+}
+
+std::vector<int64_t> file_shape(const ParameterSpec& spec) {
+  std::vector<int64_t> shape(spec.shape.extents().begin(), spec.shape.extents().end());
+  if (spec.layout == FileLayout::Transposed) std::swap(shape[0], shape[1]);
+  return shape;
+}
+
+/// The safetensors files of a folder: one, or the shards that an index names. A shard is a plain file name, never a path.
+std::vector<fs::path> weight_files(const fs::path& folder) {
+  const fs::path single = folder / "model.safetensors";
+  if (fs::exists(single)) return {single};
+  const fs::path index_path = folder / "model.safetensors.index.json";
+  check(fs::exists(index_path), "{}: holds neither model.safetensors nor model.safetensors.index.json; pass a model folder",
+        folder.string());
+  const MappedFile index_file(index_path);
+  const std::span<const std::byte> bytes = index_file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const nlohmann::json index = nlohmann::json::parse(text, nullptr, false);
+  check(!index.is_discarded() && index.is_object() && index.contains("weight_map") && index["weight_map"].is_object(),
+        "{}: not a JSON object with weight_map", index_path.string());
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index["weight_map"].items()) {
+    check(file.is_string(), "{}: weight_map.{} is not a file name", index_path.string(), tensor);
+    const std::string name = file.get<std::string>();
+    check(!name.empty() && fs::path(name).filename() == fs::path(name) && name != "." && name != "..",
+          "{}: {} is not a plain file name; shards lie beside the index", index_path.string(), name);
+    names.insert(name);
+  }
+  std::vector<fs::path> files;
+  for (const std::string& name : names) files.push_back(folder / name);
+  return files;
+}
+
+/// True for tensors that other programs write though they follow from others.
+bool is_redundant(const Llama& model, std::string_view name) {
+  return name.ends_with(".rotary_emb.inv_freq") || (model.config().tie_word_embeddings && name == "lm_head.weight");
+}
+
+void upload_tensor(device::Stream& stream, const Parameter& parameter, const TensorEntry& entry, const fs::path& path) {
+  const std::vector<int64_t> wanted = file_shape(parameter.spec);
+  check(entry.shape == wanted, "{}: {} has shape ({}) but config.json makes it ({}); the files are of two models", path.string(),
+        parameter.spec.name, fmt::join(entry.shape, ", "), fmt::join(wanted, ", "));
+  std::vector<float> values = as_floats(entry, parameter.spec.name, path);
+  if (parameter.spec.layout == FileLayout::Transposed) values = transposed(values, wanted[0], wanted[1]);
+  stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
+}
+
+}  // namespace
+
+void save_model(device::Stream& stream, const Llama& model, const fs::path& folder) {
+  std::vector<float> values;  // of the tensor being written
+  std::vector<TensorToWrite> tensors;
+  for (const Parameter& parameter : model.parameters().all()) {
+    TensorToWrite entry;
+    entry.name = parameter.spec.name;
+    entry.shape = file_shape(parameter.spec);
+    entry.produce = [&stream, &values, &parameter]() -> std::span<const std::byte> {
+      values = tensor::to_values(stream, parameter.values);
+      if (parameter.spec.layout == FileLayout::Transposed) {
+        values = transposed(values, parameter.spec.shape[0], parameter.spec.shape[1]);
+      }
+      return std::as_bytes(std::span(values));
+    };
+    tensors.push_back(std::move(entry));
+  }
+  write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+  write_file(folder / "config.json", model.config().to_json());
+}
+
+void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) {
+  std::set<std::string> missing;
+  for (const Parameter& parameter : model.parameters().all()) missing.insert(parameter.spec.name);
+  for (const fs::path& path : weight_files(folder)) {
+    const SafetensorsFile file(path);
+    for (const std::string& name : file.names()) {
+      const Parameter* parameter = model.parameters().find(name);
+      if (parameter == nullptr && is_redundant(model, name)) continue;
+      check(parameter != nullptr, "{}: {} is not a tensor of the model that config.json describes; the files are of two models",
+            path.string(), name);
+      check(missing.erase(name) == 1, "{}: {} is there twice", path.string(), name);
+      upload_tensor(stream, *parameter, file.at(name), path);
+    }
+  }
+  check(missing.empty(), "{}: {} is missing{}; the files are of two models or not complete", folder.string(),
+        missing.empty() ? "" : *missing.begin(), missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
+}
+
+Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {
+  const fs::path config = folder / "config.json";
+  check(fs::exists(config), "{}: holds no config.json; pass a model folder, a run or a checkpoint", folder.string());
+  Llama model(stream, load_llama_config(config), trained);
+  load_weights(stream, model, folder);
+  return model;
+}
+
+}  // namespace athanor::nn

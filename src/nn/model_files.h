@@ -1,0 +1,21 @@
+// A model as a Hugging Face folder: config.json and model.safetensors (or shards named by model.safetensors.index.json).
+#pragma once
+
+#include "nn/llama.h"
+
+#include <filesystem>
+
+namespace athanor::nn {
+
+/// Writes config.json and model.safetensors (F32) into a folder that exists, each file whole or not at all.
+/// Projections are transposed to [out, in]; a tied head is written once, under the embedding's name.
+void save_model(device::Stream& stream, const Llama& model, const std::filesystem::path& folder);
+
+/// Fills the model's weights from the folder's safetensors (F32, F16 or BF16). Throws Error naming file and tensor when one is missing, of
+/// another shape, or unknown to the model: then it is another model.
+void load_weights(device::Stream& stream, Llama& model, const std::filesystem::path& folder);
+
+/// Opens config.json and the weights.
+Llama load_model(device::Stream& stream, const std::filesystem::path& folder, Trained trained);
+
+}  // namespace athanor::nn

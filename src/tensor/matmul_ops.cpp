@@ -1,0 +1,106 @@
+// Products with weights.
+#include "kernels/matmul/matmul.h"
+#include "kernels/silu_gate/silu_gate.h"
+#include "tensor/ops.h"
+
+namespace athanor::tensor {
+
+namespace {
+
+/// The shape of x with its last extent replaced.
+Shape with_last(const Shape& shape, int64_t last) {
+  std::vector<int64_t> extents(shape.extents().begin(), shape.extents().end());
+  extents.back() = last;
+  return Shape(extents);
+}
+
+void check_matrix(const char* op, const char* name, const Tensor& w) {
+  check(w.shape().rank() == 2, "{}: {} has shape {}; pass a matrix", op, name, w.shape().to_string());
+}
+
+}  // namespace
+
+Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
+  check_matrix("matmul", "w", w);
+  const int64_t k = w.shape()[0];
+  const int64_t n = w.shape()[1];
+  check(x.shape().last() == k, "matmul: x has rows of {} values but w is {}; pass rows of {}", x.shape().last(), w.shape().to_string(),
+        k);
+  const int64_t m = x.shape().num_rows();
+  Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul");
+  kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  if (is_recorded(context, {&x, &w})) {
+    y.set_needs_gradient(true);
+    context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
+      if (w.needs_gradient()) {
+        const Tensor::GradientSlot slot = w.gradient_slot(stream);
+        kernels::matmul_at(stream, {x.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
+      }
+      if (x.needs_gradient()) {
+        const Tensor::GradientSlot slot = x.gradient_slot(stream);
+        kernels::matmul_t(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+      }
+    });
+  }
+  return y;
+}
+
+Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
+  check_matrix("matmul_t", "w", w);
+  const int64_t n = w.shape()[0];
+  const int64_t k = w.shape()[1];
+  check(x.shape().last() == k, "matmul_t: x has rows of {} values but w is {}; pass rows of {}", x.shape().last(),
+        w.shape().to_string(), k);
+  const int64_t m = x.shape().num_rows();
+  Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul_t");
+  kernels::matmul_t(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  if (is_recorded(context, {&x, &w})) {
+    y.set_needs_gradient(true);
+    context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
+      if (w.needs_gradient()) {
+        const Tensor::GradientSlot slot = w.gradient_slot(stream);
+        kernels::matmul_at(stream, {y.gradient(), x.buffer(), slot.buffer, n, k, m, slot.accumulate});
+      }
+      if (x.needs_gradient()) {
+        const Tensor::GradientSlot slot = x.gradient_slot(stream);
+        kernels::matmul(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+      }
+    });
+  }
+  return y;
+}
+
+Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& up, const Tensor& w) {
+  check_matrix("swiglu_matmul", "w", w);
+  check(gate.shape() == up.shape(), "swiglu_matmul: gate is {} but up is {}; pass two of one shape", gate.shape().to_string(),
+        up.shape().to_string());
+  const int64_t k = w.shape()[0];
+  const int64_t n = w.shape()[1];
+  check(gate.shape().last() == k, "swiglu_matmul: gate has rows of {} values but w is {}; pass rows of {}", gate.shape().last(),
+        w.shape().to_string(), k);
+  const int64_t m = gate.shape().num_rows();
+  Tensor y = empty(context.stream, with_last(gate.shape(), n), "swiglu_matmul");
+  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k});
+  if (is_recorded(context, {&gate, &up, &w})) {
+    y.set_needs_gradient(true);
+    context.tape->record(y, [gate, up, w, y, m, n, k](Stream& stream) {
+      if (w.needs_gradient()) {
+        const Tensor::GradientSlot slot = w.gradient_slot(stream);
+        kernels::matmul_at_swiglu_a(stream, {gate.buffer(), up.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
+      }
+      if (gate.needs_gradient() || up.needs_gradient()) {
+        const Tensor d_hidden = empty(stream, gate.shape(), "d_hidden");
+        const Tensor d_gate = empty(stream, gate.shape(), "d_gate");
+        const Tensor d_up = empty(stream, gate.shape(), "d_up");
+        kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n});
+        kernels::silu_gate_backward(stream,
+                                    {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});
+        if (gate.needs_gradient()) gate.add_gradient(stream, d_gate.buffer());
+        if (up.needs_gradient()) up.add_gradient(stream, d_up.buffer());
+      }
+    });
+  }
+  return y;
+}
+
+}  // namespace athanor::tensor

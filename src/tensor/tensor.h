@@ -1,0 +1,70 @@
+// Tensor: a shared handle to values on a device, with the gradient that a backward pass leaves in it.
+#pragma once
+
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "device/device.h"
+#include "kernels/accumulate.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace athanor::tensor {
+
+using device::Buffer;
+using device::Stream;
+using kernels::Accumulate;
+
+/// Copies share values and gradient, as in PyTorch and MLX. Values are row-major and dense.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Throws Error unless the buffer holds exactly the shape's values (rounded up to 4 bytes).
+  Tensor(Buffer buffer, const Shape& shape, DType dtype = DType::F32);
+
+  explicit operator bool() const { return state_ != nullptr; }
+  const Shape& shape() const;
+  DType dtype() const;
+  const Buffer& buffer() const;
+  int64_t num_elements() const { return shape().num_elements(); }
+
+  /// A leaf that training changes: its gradient is kept after the backward pass.
+  void set_needs_gradient(bool needs);
+  bool needs_gradient() const;
+
+  /// The gradient's values; an empty buffer while no backward pass has written any.
+  Buffer gradient() const;
+  /// Gives the gradient a place of its own (a part of a slab) that the first contribution of a step overwrites.
+  void set_gradient_place(const Buffer& place);
+  /// Forgets the gradient; a place given before is kept and counts as unwritten.
+  void clear_gradient();
+
+  // For the backward functions of ops. All contributions are summed.
+
+  struct GradientSlot {
+    Buffer buffer;
+    Accumulate accumulate = Accumulate::No;
+  };
+  /// Where a kernel that can add writes its contribution: Accumulate::No for the first one.
+  GradientSlot gradient_slot(Stream& stream) const;
+  /// Adds a finished contribution. The buffer may be shared with other tensors and is not written again.
+  void add_gradient(Stream& stream, const Buffer& contribution) const;
+
+  /// The same values under another shape of as many elements; shares the gradient too.
+  bool same_as(const Tensor& other) const { return state_ == other.state_; }
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A tensor of undefined values.
+Tensor empty(Stream& stream, const Shape& shape, std::string_view label, DType dtype = DType::F32);
+Tensor from_values(Stream& stream, std::span<const float> values, const Shape& shape, std::string_view label = "values");
+Tensor from_ids(Stream& stream, std::span<const uint32_t> ids, std::string_view label = "ids");
+/// Waits for all work before it.
+std::vector<float> to_values(Stream& stream, const Tensor& tensor);
+std::vector<float> to_values(Stream& stream, const Buffer& buffer);
+
+}  // namespace athanor::tensor

@@ -1,0 +1,119 @@
+// From settings to a run.
+#include "train/session.h"
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "device/device_lost.h"
+#include "train/sizing.h"
+
+namespace athanor::train {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+device::DeviceOptions device_options(const TrainSettings& settings) {
+  device::DeviceOptions options;
+  options.name = settings.device;
+  options.threads = static_cast<int>(settings.threads);
+  return options;
+}
+
+void check_folder(const TrainSettings& settings, const RunFolder& run, Resume resume) {
+  const std::string path = run.path().string();
+  check(!fs::exists(run.path()) || fs::is_directory(run.path()), "{}: is a file; choose another folder with -o", path);
+  check(resume == Resume::Yes || !run.holds_run(),
+        "{}: holds a run already; go on with --resume, or choose another folder with -o", settings.output_dir);
+}
+
+/// What a run was computed on is written down and used again when it is resumed.
+void write_down_device(const device::DeviceInfo& info, TrainSettings& settings) {
+  if (settings.device == "auto") settings.device = device::name_of(info.backend);
+  settings.threads = info.threads;
+}
+
+TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
+  const RunFolder run(settings.output_dir);
+  PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings);
+  resolve_settings(device, settings, data);
+  write_down_device(device.info(), settings);
+  log_info("{}", plan_text(settings, data));
+
+  const std::optional<CheckpointEntry> latest = resume == Resume::Yes ? run.latest() : std::nullopt;
+  const PreparedData kept = data;
+  Trainer trainer(device, settings, std::move(data), run);
+  if (latest) {
+    trainer.resume(latest->path);
+    log_info("resuming from {}", latest->path.string());
+  } else if (resume == Resume::Yes) {
+    log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
+  }
+  run.create();
+  write_file(run.config(), to_yaml(settings));
+  if (!fs::exists(run.tokens())) save_data(kept, run);
+  return trainer.run(hooks);
+}
+
+}  // namespace
+
+void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data) {
+  nn::LlamaConfig& model = settings.model_config;
+  model.vocab_size = data.tokenizer.vocab_size();
+  model.eos_token_id = data.tokenizer.end_of_text();
+  if (data.is_from_text && settings.tokenizer.empty()) settings.vocab_size = model.vocab_size;
+  if (model.hidden_size == 0) {
+    size_model(device.stream(), settings, data.tokens.num_tokens());
+  } else {
+    if (model.num_hidden_layers == 0) model.num_hidden_layers = 4;
+    if (model.intermediate_size == 0) model.intermediate_size = (model.hidden_size * 8 / 3 + 31) / 32 * 32;
+    if (model.num_attention_heads == 0) model.num_attention_heads = std::max<int64_t>(1, model.hidden_size / 64);
+    if (model.max_position_embeddings == 0) model.max_position_embeddings = settings.max_length > 0 ? settings.max_length : 256;
+  }
+  model.complete("model_config");
+  if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
+  check(settings.max_length <= model.max_position_embeddings,
+        "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one or lengthen the other",
+        settings.max_length, model.max_position_embeddings);
+  // Text that makes no block is refused before anything is measured.
+  const data::Loader loader(data.tokens, {settings.max_length, settings.seed, settings.validation_split, data.validation});
+  set_steps_from_minutes(device.stream(), settings);
+}
+
+std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
+  const nn::LlamaConfig& model = settings.model_config;
+  const int64_t step_tokens =
+      settings.per_device_train_batch_size * settings.gradient_accumulation_steps * settings.max_length;
+  const double epochs = static_cast<double>(step_tokens * settings.max_steps) / static_cast<double>(data.tokens.num_tokens());
+  return fmt::format(
+      "model: {:.2f} M weights ({} layers, width {}, {} heads, {} key/value heads, feed-forward {}, vocabulary {}, context {}); "
+      "{} steps of {} tokens, {:.1f} times through {} tokens",
+      static_cast<double>(model.num_weights()) * 1e-6, model.num_hidden_layers, model.hidden_size, model.num_attention_heads,
+      model.num_key_value_heads, model.intermediate_size, model.vocab_size, model.max_position_embeddings, settings.max_steps,
+      step_tokens, epochs, data.tokens.num_tokens());
+}
+
+std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
+  if (!fs::exists(run.config())) return std::nullopt;
+  TrainSettings settings;
+  apply_settings_file(settings, run.config());
+  return settings;
+}
+
+TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open) {
+  settings.validate();
+  const RunFolder run(settings.output_dir);
+  check_folder(settings, run, resume);
+  device::DeviceOptions options = device_options(settings);
+  try {
+    const std::unique_ptr<device::Device> device = open(options);
+    return train_on(*device, settings, resume, hooks);
+  } catch (const device::DeviceLost& error) {
+    log_warning("{}; opening the device again, with smaller submissions, and going on from the last checkpoint", error.what());
+  }
+  options.batch_seconds /= 4;
+  const std::unique_ptr<device::Device> device = open(options);
+  const TrainSettings again = settings_of_run(run).value_or(settings);
+  return train_on(*device, again, Resume::Yes, hooks);
+}
+
+}  // namespace athanor::train

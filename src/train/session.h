@@ -1,0 +1,30 @@
+// A whole training run: from settings to the finished folder. Everything that can be refused is refused before the first file is written.
+#pragma once
+
+#include "train/trainer.h"
+
+#include <memory>
+
+namespace athanor::train {
+
+enum class Resume { No, Yes };
+
+/// Opens devices for a run; cli passes one that logs which device it is.
+using DeviceOpener = std::function<std::unique_ptr<device::Device>(const device::DeviceOptions&)>;
+
+/// Trains as the settings say. With Resume::Yes goes on from the run's latest checkpoint, or starts at step 0, saying so, when there is
+/// none. Without it, a folder that holds a run is refused. A device that is lost is reopened once, with smaller submissions, and the run goes
+/// on from its latest checkpoint.
+TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open);
+
+/// For resuming: the run's own config.yaml, over which the settings file and flags are laid again.
+std::optional<TrainSettings> settings_of_run(const RunFolder& run);
+
+/// Several lines about what is going to be trained, for the log.
+std::string plan_text(const TrainSettings& settings, const PreparedData& data);
+
+/// Fills lengths and the model's vocabulary, sizes the model and the number of steps where they are open. Throws Error for sizes that
+/// do not fit each other.
+void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data);
+
+}  // namespace athanor::train

@@ -1,0 +1,90 @@
+// Settings of a training run, with Hugging Face's key names. One table of keys serves the YAML file, the flags, the environment and the
+// resolved config.yaml, so that the four cannot differ.
+#pragma once
+
+#include "nn/llama_config.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace athanor::train {
+
+struct TrainSettings {
+  // What is trained on.
+  std::vector<std::string> data;     // text files and folders, or one token file
+  std::string encoding;              // of text that is not UTF-8 (iconv's name); empty: UTF-8, or by byte-order mark
+  std::string tokenizer;             // tokenizer.json; empty: one is trained
+  int64_t vocab_size = 0;            // of a tokenizer that is trained; 0: by the size of the text
+  std::string split = "tekken";
+  double validation_split = 0.01;
+  std::string validation_data;       // a file or folder of its own instead of a share of the data
+
+  nn::LlamaConfig model_config;      // hidden_size 0: sized to text, device and time
+
+  std::string output_dir;
+  double minutes = 0;                // 0: by max_steps
+  int64_t max_steps = 0;             // 0: from minutes
+  int64_t per_device_train_batch_size = 8;  // rows a micro-batch
+  int64_t max_length = 0;                   // tokens a row; 0: the model's context
+  int64_t gradient_accumulation_steps = 1;
+  bool gradient_checkpointing = false;      // recompute blocks in the backward pass
+
+  double learning_rate = 1e-3;
+  std::string lr_scheduler_type = "cosine";  // cosine, linear, constant
+  double min_lr_ratio = 0.1;
+  int64_t warmup_steps = 50;
+  double weight_decay = 0.1;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  double max_grad_norm = 1.0;  // 0: no clipping
+
+  int64_t logging_steps = 1;
+  int64_t eval_steps = 200;
+  int64_t eval_batches = 0;      // micro-batches of one evaluation; 0: the whole validation data
+  int64_t save_steps = 200;
+  int64_t save_total_limit = 3;  // checkpoints kept; the newest and the best always are; 0: all
+  int64_t sample_steps = 0;      // a sample every so many steps; 0: with each evaluation
+  int64_t sample_tokens = 60;    // 0: no samples
+  std::string sample_prompt;     // empty: the start of the validation text
+  uint64_t seed = 1;
+
+  std::string device = "auto";
+  int64_t threads = 0;  // CPU workers; 0: all
+
+  /// Throws Error, naming the key, for values that make no run.
+  void validate() const;
+};
+
+/// One key: its name as in the YAML file ("model_config.hidden_size"), and how text becomes its value and back.
+struct SettingKey {
+  std::string name;
+  std::string help;
+  bool is_list = false;
+  std::function<void(TrainSettings&, const std::vector<std::string>& values)> set;  // one value unless is_list
+  std::function<std::vector<std::string>(const TrainSettings&)> get;
+
+  /// "--model-config.hidden-size"
+  std::string flag() const;
+  /// "ATHANOR_MODEL_CONFIG_HIDDEN_SIZE"
+  std::string environment_name() const;
+};
+
+const std::vector<SettingKey>& setting_keys();
+
+/// Throws Error naming the key and `source` when the key is unknown (with the nearest known one) or the text is no such value.
+void apply_setting(TrainSettings& settings, std::string_view key, const std::vector<std::string>& values, std::string_view source);
+
+/// A YAML file over `settings`. Paths in it are taken as they are: relative to the working folder.
+void apply_settings_file(TrainSettings& settings, const std::filesystem::path& path);
+/// ATHANOR_<KEY> variables.
+void apply_environment(TrainSettings& settings);
+
+/// All keys as a YAML file that repeats the run.
+std::string to_yaml(const TrainSettings& settings);
+
+}  // namespace athanor::train

@@ -1,0 +1,30 @@
+// How large a model to train when the settings leave it open, and how many steps fit a time. Both are measured on the device and written
+// into the run before step 0, so that the run repeats.
+#pragma once
+
+#include "device/device.h"
+#include "train/settings.h"
+
+namespace athanor::train {
+
+/// Rate of matmul_t in FLOP/s at M = N = K = size, best of a few launches.
+double measure_matmul_flops(device::Stream& stream, int64_t size);
+
+/// The best rate over sizes from 256 up to 4096 or to where one launch takes 20 ms: what "peak" means in reports.
+double measure_matmul_peak(device::Stream& stream);
+
+/// Seconds of one optimizer step of the settings' model on random tokens: the median after a warm-up.
+double measure_step_seconds(device::Stream& stream, const TrainSettings& settings);
+
+/// Fills model_config where hidden_size is 0: as many weights as the time can train (kTokensPerWeight tokens each at half of the
+/// measured matmul rate) and the text can feed (one token a weight), from a ladder of shapes.
+void size_model(device::Stream& stream, TrainSettings& settings, int64_t train_tokens);
+
+/// Sets max_steps, and evaluation and checkpoint intervals, from settings.minutes and a measured step.
+void set_steps_from_minutes(device::Stream& stream, TrainSettings& settings);
+
+/// In minutes of training, more tokens a weight make the model better up to about here: on 5.3 MB of English, two cores and three minutes
+/// 1.4 M weights that saw 0.4 tokens each beat 0.4 M weights with 3 (docs/experiments.md). A day wants more.
+inline constexpr double kTokensPerWeight = 1.0;
+
+}  // namespace athanor::train

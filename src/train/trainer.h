@@ -1,0 +1,83 @@
+// The training loop: batches, steps, evaluation, samples, checkpoints, log. A run is decided by its settings, tokens and seed; what
+// happens after step n is a function of the checkpoint at n alone.
+#pragma once
+
+#include "base/log.h"
+#include "train/checkpoint.h"
+#include "train/prepare.h"
+#include "train/settings.h"
+#include "train/train_step.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace athanor::train {
+
+struct TrainResult {
+  int64_t step = 0;
+  int64_t max_steps = 0;
+  bool was_interrupted = false;  // Ctrl-C: a checkpoint was saved
+  bool was_finished = false;     // a resumed run had nothing left to do
+  double train_loss = 0;
+  std::optional<double> val_loss;
+  double unigram_loss = 0;       // of the validation tokens under the training tokens' counts
+  double seconds = 0;            // of this call's loop
+  double tokens_per_second = 0;
+  std::string sample;            // the last one written
+};
+
+struct TrainHooks {
+  ProgressSink progress;                // may be empty
+  std::function<bool()> should_stop;    // asked after every step; may be empty
+};
+
+class Trainer {
+ public:
+  /// settings are resolved: model, steps, lengths and device are known. Throws Error when the data makes no block.
+  Trainer(device::Device& device, TrainSettings settings, PreparedData data, RunFolder run);
+
+  /// Continues from a checkpoint folder of this run. Throws Error when it is of another model, seed or data.
+  void resume(const std::filesystem::path& checkpoint);
+
+  TrainResult run(const TrainHooks& hooks);
+
+ private:
+  struct Clock;
+
+  void do_step(int64_t step);
+  void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
+  double evaluate();
+  void write_sample(int64_t step);
+  void save(std::optional<double> val_loss);
+  bool is_due(int64_t every) const;
+  void show_progress(const TrainHooks& hooks, const StepReport& report, int64_t step);
+
+  device::Device& device_;
+  device::Stream& stream_;
+  TrainSettings settings_;
+  PreparedData data_;
+  RunFolder run_;
+  data::Loader loader_;
+  std::string data_hash_;
+  double unigram_loss_ = 0;
+  nn::Llama model_;
+  TrainStep train_step_;
+  std::optional<JsonLines> metrics_;
+  std::optional<JsonLines> samples_;
+
+  int64_t step_ = 0;            // completed
+  int64_t trained_tokens_ = 0;
+  double train_loss_ = 0;
+  std::optional<double> val_loss_;  // the last one
+  std::string sample_;
+  double loop_start_ = 0;
+  int64_t loop_first_step_ = 0;
+  double rate_ = 0;             // tokens a second, smoothed
+  double last_report_time_ = 0;
+};
+
+/// Name and threads of a device, as a checkpoint records it.
+std::string identity_of(const device::DeviceInfo& info);
+
+}  // namespace athanor::train

@@ -1,0 +1,76 @@
+// The device that a test program runs on: named by $ATHANOR_TEST_DEVICE (cpu by default, webgpu, webgpu:N), opened once a process
+// since starting a software adapter is slow. $ATHANOR_TEST_CHECKED=1 keeps the WebGPU implementation's bounds checks.
+#pragma once
+
+#include "device/device.h"
+#include "device/webgpu/webgpu_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace athanor::testing {
+
+inline std::string environment_variable(const char* name, std::string_view otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? std::string(value) : std::string(otherwise);
+}
+
+/// What the environment asks for; a test that opens a device of its own starts from this.
+inline device::DeviceOptions device_options() {
+  device::DeviceOptions options;
+  options.name = environment_variable("ATHANOR_TEST_DEVICE", "cpu");
+  options.checked = environment_variable("ATHANOR_TEST_CHECKED", "0") != "0";
+  return options;
+}
+
+inline std::unique_ptr<device::Device>& shared_device() {
+  static std::unique_ptr<device::Device> opened;
+  return opened;
+}
+
+/// Opened at the first call; all tests of the process share it. Throws Error when it is not there: a test must not pass by skipping.
+inline device::Device& device() {
+  std::unique_ptr<device::Device>& opened = shared_device();
+  if (!opened) opened = device::open_device(device_options());
+  return *opened;
+}
+
+inline device::Stream& stream() { return device().stream(); }
+
+inline bool is_webgpu() { return device().info().backend == device::Backend::WebGpu; }
+
+/// $ATHANOR_TEST_SHORT=1: only the cases that doctor runs (the pass with bounds checks on).
+inline bool short_list() { return environment_variable("ATHANOR_TEST_SHORT", "0") != "0"; }
+
+/// While it lives, the grid of the WebGPU device takes only so many workgroups a dimension, so that small data reaches the folding.
+class FewWorkgroups {
+ public:
+  FewWorkgroups(device::Stream& stream, uint32_t limit) {
+    if (stream.backend() != device::Backend::WebGpu) return;
+    stream_ = &device::webgpu::as_webgpu(stream);
+    before_ = stream_->limits().max_workgroups_per_dimension;
+    stream_->set_max_workgroups(limit);
+  }
+  FewWorkgroups(const FewWorkgroups&) = delete;
+  FewWorkgroups& operator=(const FewWorkgroups&) = delete;
+  ~FewWorkgroups() {
+    if (stream_ != nullptr) stream_->set_max_workgroups(before_);
+  }
+
+ private:
+  device::webgpu::WebGpuStream* stream_ = nullptr;
+  uint32_t before_ = 0;
+};
+
+/// Closes the shared device while the process still stands: a driver may not survive the end of main.
+class CloseDevice : public ::testing::Environment {
+ public:
+  void TearDown() override { shared_device().reset(); }
+};
+inline ::testing::Environment* const kCloseDevice = ::testing::AddGlobalTestEnvironment(new CloseDevice);
+
+}  // namespace athanor::testing
