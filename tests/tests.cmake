@@ -1,3 +1,4 @@
 # What spans layers and what is no GoogleTest program; each subject has its own file.
 include(${CMAKE_CURRENT_LIST_DIR}/house.cmake OPTIONAL)
 include(${CMAKE_CURRENT_LIST_DIR}/mingw.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/tokenizer.cmake OPTIONAL)

@@ -63,8 +63,8 @@ void prepare(const PrepareOptions& options) {
     write_output(report.dump() + "\n");
     return;
   }
-  write_output(fmt::format("{}: {} tokens in {} document{}, {:.2f} bytes a token\n", options.output, tokens.num_tokens(),
-                           tokens.num_documents(), tokens.num_documents() == 1 ? "" : "s",
+  write_output(fmt::format("{}: {} tokens in {} document{}, {:.2f} bytes a token\n", options.output,
+                           tokens.num_tokens(), tokens.num_documents(), tokens.num_documents() == 1 ? "" : "s",
                            static_cast<double>(text_bytes) / static_cast<double>(tokens.num_tokens())));
 }
 
@@ -74,8 +74,9 @@ void show(const ShowOptions& options) {
     write_output(report_of(options.file, data).dump() + "\n");
     return;
   }
-  std::string out = fmt::format("{}: tokens\n  tokens        {} ({})\n  documents     {}\n  vocabulary    {}\n", options.file,
-                                data.num_tokens(), name_of(data.dtype()), data.num_documents(), data.vocab_size());
+  std::string out =
+      fmt::format("{}: tokens\n  tokens        {} ({})\n  documents     {}\n  vocabulary    {}\n", options.file,
+                  data.num_tokens(), name_of(data.dtype()), data.num_documents(), data.vocab_size());
   if (const std::optional<data::Tokenizer>& tokenizer = data.tokenizer()) {
     constexpr int64_t kShownTokens = 24;
     std::vector<uint32_t> first(static_cast<size_t>(std::min(kShownTokens, data.num_tokens())));
@@ -84,7 +85,8 @@ void show(const ShowOptions& options) {
     std::string text;
     for (uint32_t id : first) text += decoder.push(id);
     // As a JSON string, so that control characters do no harm to the terminal.
-    out += fmt::format("  split         {}\n  begins        {}\n", data::name_of(tokenizer->split()), nlohmann::json(text).dump());
+    out += fmt::format("  split         {}\n  begins        {}\n", data::name_of(tokenizer->split()),
+                       nlohmann::json(text).dump());
   } else {
     out += "  tokenizer     not in the file (nanoGPT's raw u16)\n";
   }

@@ -11,10 +11,11 @@ namespace athanor::cli {
 
 void check_output_file(const std::filesystem::path& path, bool force) {
   check(!std::filesystem::is_directory(path), "{} is a folder; name a file with -o", path.string());
-  check(force || !std::filesystem::exists(path), "{} exists; pass --force to replace it, or name another file with -o", path.string());
+  check(force || !std::filesystem::exists(path), "{} exists; pass --force to replace it, or name another file with -o",
+        path.string());
   const std::filesystem::path folder = path.parent_path();
-  check(folder.empty() || std::filesystem::is_directory(folder), "there is no folder {} for {}; make it first", folder.string(),
-        path.filename().string());
+  check(folder.empty() || std::filesystem::is_directory(folder), "there is no folder {} for {}; make it first",
+        folder.string(), path.filename().string());
 }
 
 std::string read_input(const std::string& path) {
@@ -24,11 +25,14 @@ std::string read_input(const std::string& path) {
   }
   std::string all;
   std::array<char, 65536> buffer;
-  for (size_t count; (count = std::fread(buffer.data(), 1, buffer.size(), stdin)) > 0;) all.append(buffer.data(), count);
+  for (size_t count; (count = std::fread(buffer.data(), 1, buffer.size(), stdin)) > 0;)
+    all.append(buffer.data(), count);
   check(std::ferror(stdin) == 0, "standard input cannot be read");
   return all;
 }
 
-std::vector<std::filesystem::path> to_paths(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+std::vector<std::filesystem::path> to_paths(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
 
 }  // namespace athanor::cli

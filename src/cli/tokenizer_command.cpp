@@ -45,18 +45,22 @@ void train(TrainOptions& options) {
   const data::TextFiles files = data::find_text_files(to_paths(options.inputs));
   if (const std::string skipped = files.skipped_text(); !skipped.empty()) log_info("{}", skipped);
   const double begin = now_seconds();
-  const data::Tokenizer tokenizer = data::train_tokenizer(data::document_source(files, options.encoding), options.training);
+  const data::Tokenizer tokenizer =
+      data::train_tokenizer(data::document_source(files, options.encoding), options.training);
   const double elapsed_s = now_seconds() - begin;
   write_file(options.output, tokenizer.to_json());
   if (options.json) {
-    const nlohmann::ordered_json report{{"output", options.output}, {"vocab_size", tokenizer.vocab_size()},
-                                        {"split", options.split},   {"documents", files.paths.size()},
+    const nlohmann::ordered_json report{{"output", options.output},
+                                        {"vocab_size", tokenizer.vocab_size()},
+                                        {"split", options.split},
+                                        {"documents", files.paths.size()},
                                         {"seconds", elapsed_s}};
     write_output(report.dump() + "\n");
     return;
   }
-  write_output(fmt::format("{}: {} entries, split {}, from {} document{} in {:.1f} s\n", options.output, tokenizer.vocab_size(),
-                           options.split, files.paths.size(), files.paths.size() == 1 ? "" : "s", elapsed_s));
+  write_output(fmt::format("{}: {} entries, split {}, from {} document{} in {:.1f} s\n", options.output,
+                           tokenizer.vocab_size(), options.split, files.paths.size(),
+                           files.paths.size() == 1 ? "" : "s", elapsed_s));
 }
 
 void encode(const CodeOptions& options) {
@@ -106,15 +110,17 @@ void show(const CodeOptions& options) {
     write_output(report.dump() + "\n");
     return;
   }
-  std::string out = fmt::format("{}: byte-level BPE\n  vocabulary    {}\n  split         {}\n  merges        {}{}\n", options.tokenizer,
-                                tokenizer.vocab_size(), data::name_of(parts.split), parts.merges.size(),
-                                parts.ignore_merges ? " (ignored for pieces that are tokens)" : "");
+  std::string out =
+      fmt::format("{}: byte-level BPE\n  vocabulary    {}\n  split         {}\n  merges        {}{}\n",
+                  options.tokenizer, tokenizer.vocab_size(), data::name_of(parts.split), parts.merges.size(),
+                  parts.ignore_merges ? " (ignored for pieces that are tokens)" : "");
   constexpr size_t kMostShown = 16;
   for (size_t i = 0; i < parts.added.size() && i < kMostShown; ++i) {
     out += fmt::format("  {}  {} = {}\n", parts.added[i].special ? "special     " : "added       ", parts.added[i].id,
                        parts.added[i].content);
   }
-  if (parts.added.size() > kMostShown) out += fmt::format("  and {} more added tokens (--json lists all)\n", parts.added.size() - kMostShown);
+  if (parts.added.size() > kMostShown)
+    out += fmt::format("  and {} more added tokens (--json lists all)\n", parts.added.size() - kMostShown);
   write_output(out);
 }
 
@@ -122,9 +128,12 @@ void add_train(CLI::App& parent) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = parent.add_subcommand("train", "Train a byte-level BPE on text files and folders");
   command->footer("Example:\n  athanor tokenizer train --vocab-size 2048 -o tokenizer.json plays/");
-  command->add_option("--vocab-size", options->training.vocab_size, "Entries in all: special tokens, 256 bytes, merges")->required();
+  command->add_option("--vocab-size", options->training.vocab_size, "Entries in all: special tokens, 256 bytes, merges")
+      ->required();
   command->add_option("--split", options->split, "Splitting expression: tekken, gpt2 or llama3");
-  command->add_option("--special", options->training.special_tokens, "Special tokens instead of <|endoftext|>, first ids first")
+  command
+      ->add_option("--special", options->training.special_tokens,
+                   "Special tokens instead of <|endoftext|>, first ids first")
       ->allow_extra_args(false);
   command->add_option("--min-frequency", options->training.min_frequency, "A pair seen less often is not merged");
   command->add_option("--encoding", options->encoding, "Encoding of the text when it is not UTF-8, as iconv names it");
@@ -169,7 +178,8 @@ void add_tokenizer_command(CLI::App& app) {
   command->require_subcommand(1);
   add_train(*command);
   add_code(*command, "encode", "Token ids of a file's bytes, on standard output",
-           "Example:\n  athanor tokenizer encode -t tokenizer.json letter.txt", "The file, - for standard input", encode);
+           "Example:\n  athanor tokenizer encode -t tokenizer.json letter.txt", "The file, - for standard input",
+           encode);
   add_code(*command, "decode", "Bytes of token ids, on standard output",
            "Example:\n  athanor tokenizer encode -t tokenizer.json a.txt | athanor tokenizer decode -t tokenizer.json",
            "A file of ids, - for standard input", decode);

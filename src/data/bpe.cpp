@@ -27,8 +27,8 @@ uint64_t mix(uint64_t key) {
 void encode_short(BpeScratch& scratch, const MergeTable& merges, std::vector<uint32_t>& out) {
   std::vector<BpeScratch::Part>& parts = scratch.parts;
   const auto look_up = [&](size_t i) {
-    const MergeTable::Found found =
-        i + 1 < parts.size() ? merges.find(parts[i].token, parts[i + 1].token) : MergeTable::Found{MergeTable::kNoMerge, 0};
+    const MergeTable::Found found = i + 1 < parts.size() ? merges.find(parts[i].token, parts[i + 1].token)
+                                                         : MergeTable::Found{MergeTable::kNoMerge, 0};
     parts[i].rank = found.rank;
     parts[i].result = found.result;
   };
@@ -49,8 +49,8 @@ void encode_short(BpeScratch& scratch, const MergeTable& merges, std::vector<uin
 
 void encode_long(std::string_view piece, const std::array<uint32_t, 256>& byte_tokens, const MergeTable& merges,
                  BpeScratch& scratch, std::vector<uint32_t>& out) {
-  check(piece.size() < kLongestPiece, "tokenizer: a piece of {} bytes without a place to split; at most 2 GiB are possible",
-        piece.size());
+  check(piece.size() < kLongestPiece,
+        "tokenizer: a piece of {} bytes without a place to split; at most 2 GiB are possible", piece.size());
   std::vector<BpeScratch::Symbol>& symbols = scratch.symbols;
   std::vector<BpeScratch::Candidate>& heap = scratch.heap;
   const auto count = static_cast<int32_t>(piece.size());

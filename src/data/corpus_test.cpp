@@ -65,7 +65,8 @@ TEST(TextFiles, RefusesWhatIsMissingOrEmpty) {
 TEST(TextFiles, ReadsByteOrderMarks) {
   const TestFolder folder("text");
   EXPECT_EQ(read_text(folder.write("utf8.txt", "\xEF\xBB\xBFışık")), "ışık");
-  EXPECT_EQ(read_text(folder.write("le.txt", std::string_view("\xFF\xFE\x31\x01\x61\x00\x3D\xD8\x4D\xDC", 10))), "ıa👍");
+  EXPECT_EQ(read_text(folder.write("le.txt", std::string_view("\xFF\xFE\x31\x01\x61\x00\x3D\xD8\x4D\xDC", 10))),
+            "ıa👍");
   EXPECT_EQ(read_text(folder.write("be.txt", std::string_view("\xFE\xFF\x01\x31\x00\x61", 6))), "ıa");
   EXPECT_THAT(error_of([&] { read_text(folder.write("odd.txt", std::string_view("\xFF\xFE\x31\x01\x61", 5))); }),
               HasSubstr("offset 4 does not convert"));
@@ -73,7 +74,10 @@ TEST(TextFiles, ReadsByteOrderMarks) {
 
 TEST(TextFiles, ConvertsANamedEncoding) {
   const TestFolder folder("text");
-  const auto path = folder.write("turkish.txt", "\xFE" "i\xFE" "e");
+  const auto path = folder.write("turkish.txt",
+                                 "\xFE"
+                                 "i\xFE"
+                                 "e");
   EXPECT_EQ(read_text(path, "windows-1254"), "şişe");
   EXPECT_THAT(error_of([&] { read_text(path, "no-such"); }), HasSubstr("\"no-such\" is not known"));
   const std::string text(100000, '\xFE');
@@ -82,13 +86,25 @@ TEST(TextFiles, ConvertsANamedEncoding) {
 
 TEST(TextFiles, NamesPlaceAndLikelyEncodingOfBytesThatAreNotUtf8) {
   const TestFolder folder("text");
-  const auto refusal = [&](std::string_view bytes) { return error_of([&] { read_text(folder.write("t.txt", bytes)); }); };
-  EXPECT_THAT(refusal("g\xFCzel bir \xFE" "ey, \xFDlk g\xFCn, a\xF0" "a\xE7"), HasSubstr("t.txt is not UTF-8: bad byte 0xFC at offset 1"));
-  EXPECT_THAT(refusal("g\xFCzel bir \xFE" "ey, \xFDlk g\xFCn, a\xF0" "a\xE7"), HasSubstr("--encoding windows-1254"));
+  const auto refusal = [&](std::string_view bytes) {
+    return error_of([&] { read_text(folder.write("t.txt", bytes)); });
+  };
+  EXPECT_THAT(refusal("g\xFCzel bir \xFE"
+                      "ey, \xFDlk g\xFCn, a\xF0"
+                      "a\xE7"),
+              HasSubstr("t.txt is not UTF-8: bad byte 0xFC at offset 1"));
+  EXPECT_THAT(refusal("g\xFCzel bir \xFE"
+                      "ey, \xFDlk g\xFCn, a\xF0"
+                      "a\xE7"),
+              HasSubstr("--encoding windows-1254"));
   EXPECT_THAT(refusal("caf\xE9 na\xEFve \x93quoted\x94"), HasSubstr("windows-1252"));
-  EXPECT_THAT(refusal("\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0! \xCA\xE0\xEA \xE4\xE5\xEB\xE0?"), HasSubstr("windows-1251"));
+  EXPECT_THAT(refusal("\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0! \xCA\xE0\xEA \xE4\xE5\xEB\xE0?"),
+              HasSubstr("windows-1251"));
   EXPECT_THAT(refusal("\xCC\xEC\xB5\xD8\xD0\xFE\xBB\xC6 \xD3\xEE\xD6\xE6\xBA\xE9\xBB\xC4"), HasSubstr("GB18030"));
-  EXPECT_THAT(refusal(std::string_view("\x7f" "ELF\x02\x01\0\0\xff", 9)), HasSubstr("no text at all"));
+  EXPECT_THAT(refusal(std::string_view("\x7f"
+                                       "ELF\x02\x01\0\0\xff",
+                                       9)),
+              HasSubstr("no text at all"));
 }
 
 TEST(TokenData, KeepsDocumentsAndEndsEachWithEndOfText) {
@@ -141,11 +157,16 @@ TEST(TokenFile, TakesNanogptsRawTokens) {
 TEST(TokenFile, RefusesFilesThatLie) {
   const TestFolder folder("tokens");
   const Tokenizer tokenizer = tokenizer_of_bytes();
-  const auto refusal = [&](std::vector<uint16_t> tokens, std::vector<uint64_t> offsets, std::map<std::string, std::string> metadata) {
-    const std::vector<TensorToWrite> tensors{
-        {.name = "tokens", .dtype = DType::U16, .shape = {static_cast<int64_t>(tokens.size())}, .bytes = std::as_bytes(std::span(tokens))},
-        {.name = "documents", .dtype = DType::U64, .shape = {static_cast<int64_t>(offsets.size())},
-         .bytes = std::as_bytes(std::span(offsets))}};
+  const auto refusal = [&](std::vector<uint16_t> tokens, std::vector<uint64_t> offsets,
+                           std::map<std::string, std::string> metadata) {
+    const std::vector<TensorToWrite> tensors{{.name = "tokens",
+                                              .dtype = DType::U16,
+                                              .shape = {static_cast<int64_t>(tokens.size())},
+                                              .bytes = std::as_bytes(std::span(tokens))},
+                                             {.name = "documents",
+                                              .dtype = DType::U64,
+                                              .shape = {static_cast<int64_t>(offsets.size())},
+                                              .bytes = std::as_bytes(std::span(offsets))}};
     write_safetensors(folder / "lie.safetensors", tensors, metadata);
     return error_of([&] { TokenData::open(folder / "lie.safetensors"); });
   };
@@ -243,9 +264,12 @@ TEST(Loader, DoesNotGiveAwayMostOfTheTextForValidation) {
 }
 
 TEST(Loader, RefusesTextShorterThanOneBlockWithTheNumbers) {
-  EXPECT_THAT(error_of([] { Loader(counting({20}), {.length = 20}); }), HasSubstr("has 20 tokens, but one block takes 21"));
-  EXPECT_THAT(error_of([] { Loader(counting({40}), {.length = 20, .validation_split = 0.5}); }), HasSubstr("a block of 21 tokens each"));
-  EXPECT_THAT(error_of([] { Loader(counting({40}), {.length = 20, .validation = counting({20})}); }), HasSubstr("validation text has 20"));
+  EXPECT_THAT(error_of([] { Loader(counting({20}), {.length = 20}); }),
+              HasSubstr("has 20 tokens, but one block takes 21"));
+  EXPECT_THAT(error_of([] { Loader(counting({40}), {.length = 20, .validation_split = 0.5}); }),
+              HasSubstr("a block of 21 tokens each"));
+  EXPECT_THAT(error_of([] { Loader(counting({40}), {.length = 20, .validation = counting({20})}); }),
+              HasSubstr("validation text has 20"));
   EXPECT_THAT(error_of([] { Loader(counting({40}), {.length = 0}); }), HasSubstr("max_length"));
   EXPECT_EQ(Loader(counting({21}), {.length = 20}).batch(0, 2).tokens.size(), 40u);
 }

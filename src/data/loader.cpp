@@ -37,7 +37,8 @@ Division divide_at_end(const TokenData& data, int64_t block, double share) {
   const int64_t all = data.num_tokens();
   const int64_t kept = std::max(block, static_cast<int64_t>(std::llround(share * static_cast<double>(all))));
   check(all >= kept + block,
-        "loader: the text has {} tokens; training and validation need a block of {} tokens each, so give more text or a smaller "
+        "loader: the text has {} tokens; training and validation need a block of {} tokens each, so give more text or "
+        "a smaller "
         "max_length",
         all, block);
   return {{{0, all - kept}}, {{all - kept, all}}};
@@ -67,7 +68,8 @@ Division divide(const TokenData& data, int64_t block, double share, uint64_t see
   if (taken_tokens < block || data.num_tokens() - taken_tokens < block) return divide_at_end(data, block, share);
   Division division;
   for (int64_t i = 0; i < documents; ++i) {
-    append(taken[i] ? division.validation : division.train, {static_cast<int64_t>(offsets[i]), static_cast<int64_t>(offsets[i + 1])});
+    append(taken[i] ? division.validation : division.train,
+           {static_cast<int64_t>(offsets[i]), static_cast<int64_t>(offsets[i + 1])});
   }
   return division;
 }
@@ -78,13 +80,15 @@ Division divide_as_asked(const TokenData& data, const LoaderOptions& options) {
         "loader: validation_split is {}; it must be at least 0 and below 1", options.validation_split);
   const int64_t block = options.length + 1;
   check(data.num_tokens() >= block,
-        "loader: the text has {} tokens, but one block takes {} (max_length {} and one to predict); give more text or a smaller max_length",
+        "loader: the text has {} tokens, but one block takes {} (max_length {} and one to predict); give more text or "
+        "a smaller max_length",
         data.num_tokens(), block, options.length);
   if (options.validation) {
-    check(options.validation->num_tokens() >= block, "loader: the validation text has {} tokens, but one block takes {}",
-          options.validation->num_tokens(), block);
+    check(options.validation->num_tokens() >= block,
+          "loader: the validation text has {} tokens, but one block takes {}", options.validation->num_tokens(), block);
     check(options.validation->vocab_size() <= data.vocab_size(),
-          "loader: the validation text has a vocabulary of {}, the training text one of {}; prepare both with the same tokenizer",
+          "loader: the validation text has a vocabulary of {}, the training text one of {}; prepare both with the same "
+          "tokenizer",
           options.validation->vocab_size(), data.vocab_size());
   }
   if (options.validation || options.validation_split == 0.0) return {{{0, data.num_tokens()}}, {}};
@@ -93,14 +97,16 @@ Division divide_as_asked(const TokenData& data, const LoaderOptions& options) {
 
 }  // namespace
 
-TokenStream::TokenStream(TokenData data, std::vector<Stretch> stretches) : data_(std::move(data)), stretches_(std::move(stretches)) {
+TokenStream::TokenStream(TokenData data, std::vector<Stretch> stretches)
+    : data_(std::move(data)), stretches_(std::move(stretches)) {
   starts_.push_back(0);
   for (const Stretch& stretch : stretches_) starts_.push_back(starts_.back() + stretch.end - stretch.begin);
 }
 
 void TokenStream::read(int64_t begin, std::span<uint32_t> out) const {
   const auto count = static_cast<int64_t>(out.size());
-  check(begin >= 0 && count <= size() && begin <= size() - count, "loader: {} tokens from {} were asked of {}", count, begin, size());
+  check(begin >= 0 && count <= size() && begin <= size() - count, "loader: {} tokens from {} were asked of {}", count,
+        begin, size());
   size_t at = static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), begin) - starts_.begin()) - 1;
   while (!out.empty()) {
     const int64_t within = begin - starts_[at];
@@ -126,7 +132,8 @@ int64_t Permutation::operator()(int64_t index) const {
     uint64_t left = value >> half_bits_;
     uint64_t right = value & mask;
     for (uint32_t round = 0; round < kFeistelRounds; ++round) {
-      const std::array<uint32_t, 4> mixed = philox4x32({static_cast<uint32_t>(right), static_cast<uint32_t>(right >> 32), round, 0}, key_);
+      const std::array<uint32_t, 4> mixed =
+          philox4x32({static_cast<uint32_t>(right), static_cast<uint32_t>(right >> 32), round, 0}, key_);
       left = std::exchange(right, left ^ ((mixed[0] | uint64_t{mixed[1]} << 32) & mask));
     }
     value = left << half_bits_ | right;
@@ -155,8 +162,8 @@ void Loader::copy_row(const TokenStream& stream, int64_t begin, int64_t row, Bat
 }
 
 Batch Loader::batch(int64_t step, int64_t rows, int64_t first_row, int64_t count) const {
-  check(step >= 0 && first_row >= 0 && count >= 0 && first_row + count <= rows, "loader: rows {} to {} were asked of {} of step {}",
-        first_row, first_row + count, rows, step);
+  check(step >= 0 && first_row >= 0 && count >= 0 && first_row + count <= rows,
+        "loader: rows {} to {} were asked of {} of step {}", first_row, first_row + count, rows, step);
   Batch made{count, length_, {}, {}};
   made.tokens.resize(static_cast<size_t>(count * length_));
   made.targets.resize(made.tokens.size());
@@ -210,7 +217,8 @@ double unigram_loss(const TokenStream& train, const TokenStream& validation, int
   const double log_total = std::log(static_cast<double>(train.size() + vocab_size));
   double loss = 0;
   for (size_t id = 0; id < seen.size(); ++id) {
-    if (asked[id] > 0) loss += static_cast<double>(asked[id]) * (log_total - std::log(static_cast<double>(seen[id] + 1)));
+    if (asked[id] > 0)
+      loss += static_cast<double>(asked[id]) * (log_total - std::log(static_cast<double>(seen[id] + 1)));
   }
   return loss / static_cast<double>(validation.size());
 }

@@ -11,9 +11,9 @@
 namespace athanor::data {
 
 struct PieceCounts {
-  std::string bytes;                  // all pieces one after the other
-  std::vector<size_t> ends;           // where each piece ends in bytes
-  std::vector<int64_t> counts;        // of each piece
+  std::string bytes;            // all pieces one after the other
+  std::vector<size_t> ends;     // where each piece ends in bytes
+  std::vector<int64_t> counts;  // of each piece
 
   size_t size() const { return ends.size(); }
   std::string_view piece(size_t i) const {

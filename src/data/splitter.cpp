@@ -60,12 +60,9 @@ constexpr Addition kAdditions[] = {
      "\\x{113C5}\\x{113C7}-\\x{113CA}\\x{113CC}-\\x{113D0}\\x{113D2}\\x{113E1}-\\x{113E2}\\x{11F00}-\\x{11F01}"
      "\\x{11F03}\\x{11F34}-\\x{11F3A}\\x{11F3E}-\\x{11F42}\\x{11F5A}\\x{13440}\\x{13447}-\\x{13455}"
      "\\x{1611E}-\\x{1612F}\\x{1E08F}\\x{1E4EC}-\\x{1E4EF}\\x{1E5EE}-\\x{1E5EF}"},
-    {"Lu",
-     "\\x{1C89}\\x{A7CB}-\\x{A7CC}\\x{A7DA}\\x{A7DC}\\x{10D50}-\\x{10D65}"},
-    {"Ll",
-     "\\x{1C8A}\\x{A7CD}\\x{A7DB}\\x{10D70}-\\x{10D85}\\x{1DF25}-\\x{1DF2A}"},
-    {"Lm",
-     "\\x{10D4E}\\x{10D6F}\\x{16D40}-\\x{16D42}\\x{16D6B}-\\x{16D6C}\\x{1E030}-\\x{1E06D}\\x{1E4EB}"},
+    {"Lu", "\\x{1C89}\\x{A7CB}-\\x{A7CC}\\x{A7DA}\\x{A7DC}\\x{10D50}-\\x{10D65}"},
+    {"Ll", "\\x{1C8A}\\x{A7CD}\\x{A7DB}\\x{10D70}-\\x{10D85}\\x{1DF25}-\\x{1DF2A}"},
+    {"Lm", "\\x{10D4E}\\x{10D6F}\\x{16D40}-\\x{16D42}\\x{16D6B}-\\x{16D6C}\\x{1E030}-\\x{1E06D}\\x{1E4EB}"},
     {"Lo",
      "\\x{105C0}-\\x{105F3}\\x{10D4A}-\\x{10D4D}\\x{10D4F}\\x{10EC2}-\\x{10EC4}\\x{1123F}-\\x{11240}"
      "\\x{11380}-\\x{11389}\\x{1138B}\\x{1138E}\\x{11390}-\\x{113B5}\\x{113B7}\\x{113D1}\\x{113D3}"
@@ -169,10 +166,10 @@ Splitter::Splitter(Split split) : which_(split), compiled_(std::make_unique<Comp
   const std::string pattern = expand_pattern(pattern_of(split));
   int error = 0;
   PCRE2_SIZE offset = 0;
-  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP, &error,
-                                  &offset, nullptr);
-  check(compiled_->code != nullptr, "splitter: PCRE2 refuses the expression of {} at offset {} (error {})", name_of(split),
-        offset, error);
+  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP,
+                                  &error, &offset, nullptr);
+  check(compiled_->code != nullptr, "splitter: PCRE2 refuses the expression of {} at offset {} (error {})",
+        name_of(split), offset, error);
   compiled_->jit = pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE) == 0;
 }
 
@@ -199,7 +196,8 @@ void Splitter::split_valid(std::string_view text, Scratch::State& scratch, const
   while (at < text.size()) {
     int result = PCRE2_ERROR_JIT_STACKLIMIT;
     if (compiled_->jit) {
-      result = pcre2_jit_match(compiled_->code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, scratch.match, scratch.context);
+      result = pcre2_jit_match(compiled_->code, subject, text.size(), at, PCRE2_NO_UTF_CHECK, scratch.match,
+                               scratch.context);
     }
     if (result < 0 && result != PCRE2_ERROR_NOMATCH) {
       result = pcre2_match(compiled_->code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, scratch.match,

@@ -14,7 +14,8 @@ namespace athanor::data {
 class TestFolder {
  public:
   explicit TestFolder(std::string_view name)
-      : path_(std::filesystem::temp_directory_path() / ("athanor_" + std::string(name) + "_" + std::to_string(std::random_device{}()))) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("athanor_" + std::string(name) + "_" + std::to_string(std::random_device{}()))) {
     std::filesystem::create_directories(path_);
   }
   TestFolder(const TestFolder&) = delete;
@@ -36,9 +37,10 @@ class TestFolder {
 /// Enough repetition for a few hundred merges.
 inline std::string small_corpus() {
   std::string text;
-  const std::vector<std::string> words{"the",  "king",  "of",   "England", "speaks", "to",     "his",  "queen", "and",  "their",
-                                       "son",  "within", "a",   "castle",  "while",  "Ankara", "'dan", "trees", "123",  "fall",
-                                       "çok",  "güzel", "日本", "x = y;",  "return", "(void)", "naïve", "don't", "WE'LL", "ROMEO:"};
+  const std::vector<std::string> words{"the",    "king",   "of",    "England", "speaks", "to",     "his",   "queen",
+                                       "and",    "their",  "son",   "within",  "a",      "castle", "while", "Ankara",
+                                       "'dan",   "trees",  "123",   "fall",    "çok",    "güzel",  "日本",  "x = y;",
+                                       "return", "(void)", "naïve", "don't",   "WE'LL",  "ROMEO:"};
   std::mt19937 random(1);
   for (int line = 0; line < 400; ++line) {
     for (int word = 0; word < 12; ++word) text += words[random() % words.size()] + " ";

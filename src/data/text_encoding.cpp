@@ -39,7 +39,8 @@ class Converter {
       char* output = buffer.data();
       size_t room = buffer.size();
       // A last call without input writes what a stateful encoding holds back.
-      const size_t result = left > 0 ? iconv(handle_, &input, &left, &output, &room) : iconv(handle_, nullptr, nullptr, &output, &room);
+      const size_t result =
+          left > 0 ? iconv(handle_, &input, &left, &output, &room) : iconv(handle_, nullptr, nullptr, &output, &room);
       const int error = errno;
       const bool done = result != static_cast<size_t>(-1) && left == 0 && output == buffer.data();
       out.append(buffer.data(), buffer.size() - room);
@@ -65,8 +66,9 @@ std::string convert_from(std::string_view bytes, const std::string& encoding, si
   check(converter.known(), "text: the encoding \"{}\" is not known; `iconv -l` lists the names", encoding);
   std::string out;
   const size_t good = converter.convert(bytes, out);
-  check(good == bytes.size(), "text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding",
-        name, encoding, static_cast<unsigned char>(bytes[std::min(good, bytes.size() - 1)]), good + offset);
+  check(good == bytes.size(),
+        "text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding", name,
+        encoding, static_cast<unsigned char>(bytes[std::min(good, bytes.size() - 1)]), good + offset);
   return out;
 }
 
@@ -141,10 +143,10 @@ std::string to_utf8(std::string bytes, std::string_view encoding, std::string_vi
   const size_t valid = valid_utf8_prefix(bytes);
   if (valid < bytes.size()) {
     const std::string guess = likely_encoding(bytes);
-    const std::string advice = guess.empty() ? "it looks like no text at all; leave it out" :
-                                               fmt::format("it is likely {}; pass --encoding {}", guess, guess);
-    fail("text: {} is not UTF-8: bad byte 0x{:02X} at offset {}; {}", name, static_cast<unsigned char>(bytes[valid]), valid,
-         advice);
+    const std::string advice = guess.empty() ? "it looks like no text at all; leave it out"
+                                             : fmt::format("it is likely {}; pass --encoding {}", guess, guess);
+    fail("text: {} is not UTF-8: bad byte 0x{:02X} at offset {}; {}", name, static_cast<unsigned char>(bytes[valid]),
+         valid, advice);
   }
   if (bytes.starts_with(kUtf8Mark)) bytes.erase(0, kUtf8Mark.size());
   return bytes;

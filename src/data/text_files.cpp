@@ -40,7 +40,8 @@ void add_folder(const fs::path& folder, int depth, TextFiles& found) {
     entries.push_back(entry->path());
   }
   check(!error, "text: the folder {} cannot be read: {}", folder.string(), error.message());
-  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
+  std::sort(entries.begin(), entries.end(),
+            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
   for (const fs::path& path : entries) {
     if (path.filename().string().starts_with('.')) {
       ++found.skipped_hidden;
@@ -59,7 +60,8 @@ std::string TextFiles::skipped_text() const {
   if (all == 0) return "";
   std::string out = fmt::format("{} file{} skipped:", all, all == 1 ? "" : "s");
   const char* separator = " ";
-  for (const auto& [count, kind] : {std::pair(skipped_binary, "binary"), {skipped_hidden, "hidden"}, {skipped_empty, "empty"}}) {
+  for (const auto& [count, kind] :
+       {std::pair(skipped_binary, "binary"), {skipped_hidden, "hidden"}, {skipped_empty, "empty"}}) {
     if (count == 0) continue;
     out += fmt::format("{}{} {}", separator, count, kind);
     separator = ", ";
@@ -82,7 +84,8 @@ TextFiles find_text_files(const std::vector<fs::path>& inputs) {
     found.paths.push_back(input);
   }
   const std::string skipped = found.skipped_text();
-  check(!found.paths.empty(), "text: there is no text file in {}{}{}", inputs.front().string(), skipped.empty() ? "" : "; ", skipped);
+  check(!found.paths.empty(), "text: there is no text file in {}{}{}", inputs.front().string(),
+        skipped.empty() ? "" : "; ", skipped);
   return found;
 }
 

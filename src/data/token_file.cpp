@@ -58,10 +58,12 @@ struct TokenData::State {
     const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(size_of(type)) == 0;
     if (type == DType::U16) {
       if (!aligned) own_u16 = copy_as<uint16_t>(bytes);
-      u16 = aligned ? std::span(reinterpret_cast<const uint16_t*>(bytes.data()), bytes.size() / 2) : std::span<const uint16_t>(own_u16);
+      u16 = aligned ? std::span(reinterpret_cast<const uint16_t*>(bytes.data()), bytes.size() / 2)
+                    : std::span<const uint16_t>(own_u16);
     } else {
       if (!aligned) own_u32 = copy_as<uint32_t>(bytes);
-      u32 = aligned ? std::span(reinterpret_cast<const uint32_t*>(bytes.data()), bytes.size() / 4) : std::span<const uint32_t>(own_u32);
+      u32 = aligned ? std::span(reinterpret_cast<const uint32_t*>(bytes.data()), bytes.size() / 4)
+                    : std::span<const uint32_t>(own_u32);
     }
   }
 
@@ -69,7 +71,8 @@ struct TokenData::State {
     check(num_tokens() > 0, "tokens: {} holds no tokens", name);
     const uint32_t most = dtype == DType::U16 ? largest(u16) : largest(u32);
     vocab_size = tokenizer ? tokenizer->vocab_size() : int64_t{most} + 1;
-    check(most < vocab_size, "tokens: {} has the id {}, but its tokenizer's vocabulary is {}; prepare it again", name, most, vocab_size);
+    check(most < vocab_size, "tokens: {} has the id {}, but its tokenizer's vocabulary is {}; prepare it again", name,
+          most, vocab_size);
     check(documents.size() >= 2 && documents.front() == 0 && documents.back() == static_cast<uint64_t>(num_tokens()),
           "tokens: in {} the offsets of the documents do not go from 0 to the {} tokens", name, num_tokens());
     const auto falling = std::adjacent_find(documents.begin(), documents.end(), std::greater_equal<>());
@@ -83,9 +86,11 @@ struct TokenData::State {
     const TensorEntry& offsets = file->at("documents");
     check((tokens.dtype == DType::U16 || tokens.dtype == DType::U32) && tokens.shape.size() == 1,
           "tokens: in {} \"tokens\" is not a list of U16 or U32", path.string());
-    check(offsets.dtype == DType::U64 && offsets.shape.size() == 1, "tokens: in {} \"documents\" is not a list of U64", path.string());
+    check(offsets.dtype == DType::U64 && offsets.shape.size() == 1, "tokens: in {} \"documents\" is not a list of U64",
+          path.string());
     const auto json = file->metadata().find("tokenizer");
-    check(json != file->metadata().end(), "tokens: {} has no tokenizer in its metadata; prepare it again", path.string());
+    check(json != file->metadata().end(), "tokens: {} has no tokenizer in its metadata; prepare it again",
+          path.string());
     tokenizer = Tokenizer::from_json(json->second, path.string());
     use(tokens.bytes, tokens.dtype);
     documents = copy_as<uint64_t>(offsets.bytes);
@@ -93,7 +98,8 @@ struct TokenData::State {
 
   void open_raw(const std::filesystem::path& path) {
     raw.emplace(path);
-    check(raw->bytes().size() % 2 == 0, "tokens: {} has an odd number of bytes, so it is not raw u16 tokens", path.string());
+    check(raw->bytes().size() % 2 == 0, "tokens: {} has an odd number of bytes, so it is not raw u16 tokens",
+          path.string());
     use(raw->bytes(), DType::U16);
     documents = {0, static_cast<uint64_t>(u16.size())};
   }
@@ -110,12 +116,14 @@ TokenData TokenData::open(const std::filesystem::path& path) {
   return TokenData(std::move(state));
 }
 
-TokenData::TokenData(std::span<const uint32_t> tokens, std::vector<uint64_t> documents, std::optional<Tokenizer> tokenizer) {
+TokenData::TokenData(std::span<const uint32_t> tokens, std::vector<uint64_t> documents,
+                     std::optional<Tokenizer> tokenizer) {
   auto state = std::make_shared<State>();
   state->tokenizer = std::move(tokenizer);
   state->documents = std::move(documents);
   const int64_t vocab_size = state->tokenizer ? state->tokenizer->vocab_size() : int64_t{largest(tokens)} + 1;
-  const bool fits = vocab_size <= kMostU16 && std::all_of(tokens.begin(), tokens.end(), [](uint32_t id) { return id < kMostU16; });
+  const bool fits =
+      vocab_size <= kMostU16 && std::all_of(tokens.begin(), tokens.end(), [](uint32_t id) { return id < kMostU16; });
   state->dtype = fits ? DType::U16 : DType::U32;
   if (fits) {
     state->own_u16.assign(tokens.begin(), tokens.end());
@@ -140,8 +148,8 @@ std::span<const std::byte> TokenData::bytes() const {
 
 void TokenData::read(int64_t begin, std::span<uint32_t> out) const {
   const auto count = static_cast<int64_t>(out.size());
-  check(begin >= 0 && count <= num_tokens() && begin <= num_tokens() - count, "tokens: {} tokens from {} were asked of {}", count,
-        begin, num_tokens());
+  check(begin >= 0 && count <= num_tokens() && begin <= num_tokens() - count,
+        "tokens: {} tokens from {} were asked of {}", count, begin, num_tokens());
   const auto first = static_cast<size_t>(begin);
   if (dtype() == DType::U16) {
     std::copy_n(state_->u16.begin() + first, out.size(), out.begin());
@@ -153,7 +161,8 @@ void TokenData::read(int64_t begin, std::span<uint32_t> out) const {
 namespace {
 
 /// Encodes the documents of a batch, each on one thread, or a single large one on all.
-std::vector<std::vector<uint32_t>> encode_batch(const std::vector<std::string>& texts, const Tokenizer& tokenizer, int threads) {
+std::vector<std::vector<uint32_t>> encode_batch(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
+                                                int threads) {
   std::vector<std::vector<uint32_t>> results(texts.size());
   if (texts.size() < static_cast<size_t>(threads) || threads == 1) {
     for (size_t i = 0; i < texts.size(); ++i) results[i] = tokenizer.encode(texts[i], {.threads = threads});
@@ -206,9 +215,12 @@ TokenData encode_documents(const DocumentSource& documents, const Tokenizer& tok
 }
 
 void write_token_file(const std::filesystem::path& path, const TokenData& data) {
-  check(data.tokenizer().has_value(), "tokens: {} cannot be written, since the tokenizer of these tokens is not known", path.string());
+  check(data.tokenizer().has_value(), "tokens: {} cannot be written, since the tokenizer of these tokens is not known",
+        path.string());
   const std::vector<TensorToWrite> tensors{
-      {.name = "documents", .dtype = DType::U64, .shape = {static_cast<int64_t>(data.documents().size())},
+      {.name = "documents",
+       .dtype = DType::U64,
+       .shape = {static_cast<int64_t>(data.documents().size())},
        .bytes = std::as_bytes(data.documents())},
       {.name = "tokens", .dtype = data.dtype(), .shape = {data.num_tokens()}, .bytes = data.bytes()},
   };
@@ -224,7 +236,8 @@ bool is_token_file(const std::filesystem::path& path) {
   file.read(reinterpret_cast<char*>(&header_size), sizeof header_size);
   file.get(brace);
   // The first byte of text after eight others is hardly ever a brace at the end of a length that fits the file.
-  return file && brace == '{' && header_size >= 2 && header_size <= std::filesystem::file_size(path) - sizeof header_size;
+  return file && brace == '{' && header_size >= 2 &&
+         header_size <= std::filesystem::file_size(path) - sizeof header_size;
 }
 
 }  // namespace athanor::data

@@ -44,8 +44,8 @@ struct Tokenizer::Model {
   explicit Model(TokenizerParts made) : parts(std::move(made)), splitter(parts.split), merges(parts.merges) {
     special.resize(parts.tokens.size(), false);
     for (const AddedToken& added : parts.added) {
-      check(added.id < parts.tokens.size() && !added.content.empty(), "tokenizer: added token {} is not in the vocabulary",
-            added.id);
+      check(added.id < parts.tokens.size() && !added.content.empty(),
+            "tokenizer: added token {} is not in the vocabulary", added.id);
       special[added.id] = added.special;
       by_content.emplace(added.content, added.id);
       by_first_byte[static_cast<uint8_t>(added.content[0])].push_back(&added);
@@ -56,7 +56,8 @@ struct Tokenizer::Model {
     }
     if (!parts.ignore_merges) return;
     for (uint32_t id = 0; id < parts.tokens.size(); ++id) {
-      if (!parts.tokens[id].empty() && !by_content.contains(parts.tokens[id])) whole_pieces.emplace(parts.tokens[id], id);
+      if (!parts.tokens[id].empty() && !by_content.contains(parts.tokens[id]))
+        whole_pieces.emplace(parts.tokens[id], id);
     }
   }
 
@@ -187,7 +188,8 @@ std::string Tokenizer::decode(std::span<const uint32_t> tokens) const {
 }
 
 std::string_view Tokenizer::token_bytes(uint32_t id) const {
-  check(id < model_->parts.tokens.size(), "tokenizer: token {} is outside the vocabulary of {}", id, model_->parts.tokens.size());
+  check(id < model_->parts.tokens.size(), "tokenizer: token {} is outside the vocabulary of {}", id,
+        model_->parts.tokens.size());
   return model_->parts.tokens[id];
 }
 
@@ -206,8 +208,9 @@ std::optional<uint32_t> Tokenizer::special(std::string_view content) const {
 }
 
 uint32_t Tokenizer::end_of_text() const {
-  for (std::string_view name : {kEndOfText, std::string_view("<|end_of_text|>"), std::string_view("</s>"),
-                                std::string_view("<|eot_id|>"), std::string_view("<|im_end|>"), std::string_view("<eos>")}) {
+  for (std::string_view name :
+       {kEndOfText, std::string_view("<|end_of_text|>"), std::string_view("</s>"), std::string_view("<|eot_id|>"),
+        std::string_view("<|im_end|>"), std::string_view("<eos>")}) {
     if (const std::optional<uint32_t> id = special(name)) return *id;
   }
   fail("tokenizer: it has no token that ends a document ({} or the like); add one to its added_tokens", kEndOfText);

@@ -30,12 +30,12 @@ struct AddedToken {
 /// All that makes a tokenizer. Ids are places in `tokens`; an empty string is an id that nothing uses.
 struct TokenizerParts {
   Split split = Split::Tekken;
-  std::vector<std::string> tokens;      // bytes of each token; of an added token its text
+  std::vector<std::string> tokens;  // bytes of each token; of an added token its text
   std::array<uint32_t, 256> byte_tokens{};
-  std::vector<BpeMerge> merges;         // in order of rank
+  std::vector<BpeMerge> merges;  // in order of rank
   std::vector<AddedToken> added;
-  bool ignore_merges = false;           // a piece that is a token is that token, whatever the merges say (Llama 3)
-  std::string source_json;              // the file it was read from, given back by to_json unchanged
+  bool ignore_merges = false;  // a piece that is a token is that token, whatever the merges say (Llama 3)
+  std::string source_json;     // the file it was read from, given back by to_json unchanged
 };
 
 struct EncodeOptions {

@@ -104,7 +104,8 @@ void Reader::check_model(const json& model) const {
 void Reader::check_byte_level(const json& stage, bool regex_wanted) const {
   const std::string type = type_of(stage, "pre_tokenizer");
   if (type != "ByteLevel") refuse("the pre-tokenizer {} is not supported where ByteLevel belongs", type);
-  if (flag(stage, "add_prefix_space", true, "pre_tokenizer")) refuse("ByteLevel with add_prefix_space is not supported");
+  if (flag(stage, "add_prefix_space", true, "pre_tokenizer"))
+    refuse("ByteLevel with add_prefix_space is not supported");
   if (flag(stage, "use_regex", true, "pre_tokenizer") != regex_wanted) {
     refuse("ByteLevel with use_regex {} is not supported here", !regex_wanted);
   }
@@ -168,7 +169,8 @@ void Reader::read_vocabulary(const json& model, const json* added, TokenizerPart
   if (!added->is_array()) refuse("added_tokens is not a list");
   read_added(*added, parts);
   for (AddedToken& token : parts.added) {
-    if (token.id > most) refuse("the id {} of added token \"{}\" is too large for the number of entries", token.id, token.content);
+    if (token.id > most)
+      refuse("the id {} of added token \"{}\" is too large for the number of entries", token.id, token.content);
     if (token.id >= parts.tokens.size()) parts.tokens.resize(token.id + 1);
     const auto in_vocabulary = ids_.find(token.content);
     const bool same = in_vocabulary != ids_.end() && in_vocabulary->second == token.id;
@@ -185,7 +187,8 @@ void Reader::read_added(const json& list, TokenizerParts& parts) const {
     const json& entry = list[i];
     const json* content = entry.is_object() ? find(entry, "content") : nullptr;
     const json* id = entry.is_object() ? find(entry, "id") : nullptr;
-    if (content == nullptr || !content->is_string() || content->get_ref<const std::string&>().empty() || id == nullptr) {
+    if (content == nullptr || !content->is_string() || content->get_ref<const std::string&>().empty() ||
+        id == nullptr) {
       refuse("{} has no \"id\" and \"content\"", place);
     }
     for (const char* key : {"single_word", "lstrip", "rstrip"}) {
@@ -269,7 +272,9 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   return from_json({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path.string());
 }
 
-Tokenizer Tokenizer::from_json(std::string_view text, std::string_view name) { return Tokenizer(Reader(name).read(text)); }
+Tokenizer Tokenizer::from_json(std::string_view text, std::string_view name) {
+  return Tokenizer(Reader(name).read(text));
+}
 
 std::string Tokenizer::to_json() const {
   const TokenizerParts& from = parts();
@@ -278,20 +283,24 @@ std::string Tokenizer::to_json() const {
     return std::any_of(from.added.begin(), from.added.end(), [id](const AddedToken& added) { return added.id == id; });
   };
   std::vector<std::string> symbols(from.tokens.size());
-  for (uint32_t id = 0; id < symbols.size(); ++id) symbols[id] = is_added(id) ? from.tokens[id] : bytes_to_symbols(from.tokens[id]);
+  for (uint32_t id = 0; id < symbols.size(); ++id)
+    symbols[id] = is_added(id) ? from.tokens[id] : bytes_to_symbols(from.tokens[id]);
 
   std::string out = "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [";
   for (size_t i = 0; i < from.added.size(); ++i) {
-    out += fmt::format("{}\n    {{\"id\": {}, \"content\": {}, \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
-                       "\"normalized\": false, \"special\": {}}}",
-                       i == 0 ? "" : ",", from.added[i].id, json_string(from.added[i].content), from.added[i].special);
+    out += fmt::format(
+        "{}\n    {{\"id\": {}, \"content\": {}, \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
+        "\"normalized\": false, \"special\": {}}}",
+        i == 0 ? "" : ",", from.added[i].id, json_string(from.added[i].content), from.added[i].special);
   }
   out += fmt::format(
       "\n  ],\n  \"normalizer\": null,\n  \"pre_tokenizer\": {{\"type\": \"Sequence\", \"pretokenizers\": [\n"
       "    {{\"type\": \"Split\", \"pattern\": {{\"Regex\": {}}}, \"behavior\": \"Isolated\", \"invert\": false}},\n"
-      "    {{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}}\n  ]}},\n"
+      "    {{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}}\n  "
+      "]}},\n"
       "  \"post_processor\": null,\n"
-      "  \"decoder\": {{\"type\": \"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": true}},\n"
+      "  \"decoder\": {{\"type\": \"ByteLevel\", \"add_prefix_space\": true, \"trim_offsets\": true, \"use_regex\": "
+      "true}},\n"
       "  \"model\": {{\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
       "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
       "    \"byte_fallback\": false,\n    \"ignore_merges\": {},\n    \"vocab\": {{",

@@ -139,7 +139,8 @@ TEST(Tokenizer, EncodesTheSameOnAnyNumberOfThreads) {
 TEST(Tokenizer, TakesMegabytesWithoutAPlaceToSplitInUnderTwoSeconds) {
   std::string letters, spaces, han, capitals, noise;
   std::mt19937 random(3);
-  while (letters.size() < (1 << 20)) letters += 'x', spaces += ' ', capitals += 'A', noise += static_cast<char>('a' + random() % 26);
+  while (letters.size() < (1 << 20))
+    letters += 'x', spaces += ' ', capitals += 'A', noise += static_cast<char>('a' + random() % 26);
   while (han.size() < (1 << 20)) han += "日";
   for (const Split split : {Split::Tekken, Split::Gpt2, Split::Llama3}) {
     for (const std::string& text : {letters, spaces, han, capitals, noise}) {
@@ -166,7 +167,8 @@ TEST(Tokenizer, WritesAFileThatItReadsBackTheSame) {
 TEST(Tokenizer, ReadsMergesAsPairsAndByteLevelWithItsOwnExpression) {
   const Tokenizer first = trained(Split::Gpt2);
   nlohmann::json file = nlohmann::json::parse(first.to_json());
-  file["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
+  file["pre_tokenizer"] = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
   for (nlohmann::json& merge : file["model"]["merges"]) {
     const auto text = merge.get<std::string>();
     const size_t space = text.find(' ');
@@ -202,9 +204,11 @@ TEST(Tokenizer, RefusesFilesThatItWouldNotEncodeExactly) {
     return error_of([&] { Tokenizer::from_json(file.dump(), "some/tokenizer.json"); });
   };
   using nlohmann::json;
-  EXPECT_THAT(refusal([](json& f) { f["model"]["type"] = "Unigram"; }), HasSubstr("some/tokenizer.json: a model of type Unigram"));
+  EXPECT_THAT(refusal([](json& f) { f["model"]["type"] = "Unigram"; }),
+              HasSubstr("some/tokenizer.json: a model of type Unigram"));
   EXPECT_THAT(refusal([](json& f) { f["normalizer"] = {{"type", "NFKC"}}; }), HasSubstr("normalizer NFKC"));
-  EXPECT_THAT(refusal([](json& f) { f["pre_tokenizer"] = {{"type", "Metaspace"}}; }), HasSubstr("pre-tokenizer Metaspace"));
+  EXPECT_THAT(refusal([](json& f) { f["pre_tokenizer"] = {{"type", "Metaspace"}}; }),
+              HasSubstr("pre-tokenizer Metaspace"));
   EXPECT_THAT(refusal([](json& f) { f["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "\\w+"; }),
               HasSubstr("splitting expression"));
   EXPECT_THAT(refusal([](json& f) { f.erase("pre_tokenizer"); }), HasSubstr("without pre-tokenizer"));
@@ -223,7 +227,8 @@ TEST(Tokenizer, RefusesFilesThatItWouldNotEncodeExactly) {
 TEST(Tokenizer, SurvivesFilesThatAreCutOrAltered) {
   const std::string good = train_tokenizer({small_corpus()}, {.vocab_size = 270}).to_json();
   std::mt19937 random(4);
-  for (size_t length = 0; length < good.size(); length += 61) EXPECT_THROW(Tokenizer::from_json(good.substr(0, length), "cut"), Error);
+  for (size_t length = 0; length < good.size(); length += 61)
+    EXPECT_THROW(Tokenizer::from_json(good.substr(0, length), "cut"), Error);
   for (int i = 0; i < 500; ++i) {
     std::string altered = good;
     altered[random() % altered.size()] = static_cast<char>(random());
@@ -240,7 +245,8 @@ TEST(Tokenizer, SurvivesFilesThatAreCutOrAltered) {
 
 TEST(Tokenizer, RefusesAnIdOutsideTheVocabulary) {
   const Tokenizer tokenizer = trained();
-  EXPECT_THAT(error_of([&] { tokenizer.decode(std::vector<uint32_t>{400}); }), HasSubstr("token 400 is outside the vocabulary of 400"));
+  EXPECT_THAT(error_of([&] { tokenizer.decode(std::vector<uint32_t>{400}); }),
+              HasSubstr("token 400 is outside the vocabulary of 400"));
 }
 
 TEST(StreamDecoder, HoldsBackCharactersUntilTheyAreWhole) {
@@ -280,7 +286,8 @@ TEST(TokenizerTraining, GivesTheByteSymbolsAndNeverMoreThanAsked) {
 
 TEST(TokenizerTraining, BreaksTiesByTheSmallerIds) {
   // "xy", "ab" and "cd" are equally frequent; 'a' has the smallest id.
-  const Tokenizer tokenizer = train_tokenizer({"xy 1 cd 2 ab 3 xy 4 cd 5 ab"}, {.vocab_size = 260, .split = Split::Gpt2});
+  const Tokenizer tokenizer =
+      train_tokenizer({"xy 1 cd 2 ab 3 xy 4 cd 5 ab"}, {.vocab_size = 260, .split = Split::Gpt2});
   EXPECT_EQ(tokenizer.token_bytes(257), "ab");
   EXPECT_EQ(tokenizer.token_bytes(258), "cd");
 }
@@ -301,14 +308,16 @@ TEST(TokenizerTraining, StopsEarlyOnASmallText) {
 TEST(TokenizerTraining, RefusesWhatCannotWork) {
   EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 257}); }), HasSubstr("ask for at least 258"));
   EXPECT_THAT(error_of([] { train_tokenizer(std::vector<std::string>{}, {.vocab_size = 300}); }), HasSubstr("no text"));
-  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"<a>", "<a>"}}); }), HasSubstr("twice"));
-  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"a"}}); }), HasSubstr("symbol of a byte"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"<a>", "<a>"}}); }),
+              HasSubstr("twice"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"a"}}); }),
+              HasSubstr("symbol of a byte"));
   EXPECT_THAT(error_of([] { split_from_name("bert"); }), HasSubstr("no split named \"bert\""));
 }
 
 TEST(TokenizerTraining, NeverSpellsASpecialTokenByMerges) {
-  const Tokenizer tokenizer =
-      train_tokenizer({small_corpus()}, {.vocab_size = 400, .split = Split::Gpt2, .special_tokens = {"<|endoftext|>", "king"}});
+  const Tokenizer tokenizer = train_tokenizer(
+      {small_corpus()}, {.vocab_size = 400, .split = Split::Gpt2, .special_tokens = {"<|endoftext|>", "king"}});
   EXPECT_THAT(tokenizer.encode("king"), ::testing::Not(::testing::Contains(*tokenizer.special("king"))));
   EXPECT_EQ(tokenizer.encode("king", {.parse_special = true}), (std::vector<uint32_t>{1}));
 }

@@ -126,7 +126,8 @@ void Trainer::add_first_tokens() {
 
 void Trainer::lay_out_pieces() {
   const size_t places = pieces_.bytes.size();
-  check(places < kNowhere, "tokenizer train: the distinct pieces of the text hold {} bytes; at most 4 GiB are possible, use a sample",
+  check(places < kNowhere,
+        "tokenizer train: the distinct pieces of the text hold {} bytes; at most 4 GiB are possible, use a sample",
         places);
   tokens_.resize(places);
   next_.resize(places);
@@ -227,16 +228,18 @@ TokenizerParts Trainer::run() {
 void check_options(const TokenizerTraining& options) {
   const auto first_tokens = static_cast<int64_t>(256 + options.special_tokens.size());
   check(options.vocab_size > first_tokens,
-        "tokenizer train: a vocabulary of {} is too small; the 256 bytes and {} special tokens take {}, so ask for at least {}",
+        "tokenizer train: a vocabulary of {} is too small; the 256 bytes and {} special tokens take {}, so ask for at "
+        "least {}",
         options.vocab_size, options.special_tokens.size(), first_tokens, first_tokens + 1);
-  check(options.vocab_size < (int64_t{1} << 31), "tokenizer train: a vocabulary of {} is too large", options.vocab_size);
+  check(options.vocab_size < (int64_t{1} << 31), "tokenizer train: a vocabulary of {} is too large",
+        options.vocab_size);
   std::unordered_set<std::string> seen;
   for (const std::string& content : options.special_tokens) {
     const std::optional<std::string> bytes = symbols_to_bytes(content);
-    check(!content.empty() && seen.insert(content).second, "tokenizer train: the special token \"{}\" is empty or given twice",
-          content);
-    check(!bytes || bytes->size() != 1, "tokenizer train: the special token \"{}\" is the symbol of a byte; use a longer one",
-          content);
+    check(!content.empty() && seen.insert(content).second,
+          "tokenizer train: the special token \"{}\" is empty or given twice", content);
+    check(!bytes || bytes->size() != 1,
+          "tokenizer train: the special token \"{}\" is the symbol of a byte; use a longer one", content);
   }
 }
 
@@ -245,12 +248,14 @@ void check_options(const TokenizerTraining& options) {
 Tokenizer train_tokenizer(const DocumentSource& documents, const TokenizerTraining& options) {
   check_options(options);
   const Splitter splitter(options.split);
-  const PieceCounts pieces = count_pieces(documents, splitter, options.threads > 0 ? options.threads : available_threads());
+  const PieceCounts pieces =
+      count_pieces(documents, splitter, options.threads > 0 ? options.threads : available_threads());
   check(pieces.size() > 0, "tokenizer train: there is no text to train on");
   TokenizerParts parts = Trainer(pieces, options).run();
   const auto reached = static_cast<int64_t>(parts.tokens.size());
   if (reached < options.vocab_size) {
-    log_warning("tokenizer train: the text is too small for a vocabulary of {}; it has {} entries", options.vocab_size, reached);
+    log_warning("tokenizer train: the text is too small for a vocabulary of {}; it has {} entries", options.vocab_size,
+                reached);
   }
   return Tokenizer(std::move(parts));
 }

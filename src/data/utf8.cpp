@@ -22,11 +22,16 @@ size_t announced_length(unsigned char lead) {
 bool is_second_byte(unsigned char lead, unsigned char second) {
   if (!is_continuation(second)) return false;
   switch (lead) {
-    case 0xE0: return second >= 0xA0;
-    case 0xED: return second < 0xA0;
-    case 0xF0: return second >= 0x90;
-    case 0xF4: return second < 0x90;
-    default: return true;
+    case 0xE0:
+      return second >= 0xA0;
+    case 0xED:
+      return second < 0xA0;
+    case 0xF0:
+      return second >= 0x90;
+    case 0xF4:
+      return second < 0x90;
+    default:
+      return true;
   }
 }
 
@@ -77,10 +82,14 @@ size_t incomplete_utf8_tail(std::string_view bytes) {
 uint32_t utf8_code_point(std::string_view character) {
   const auto* data = reinterpret_cast<const unsigned char*>(character.data());
   switch (character.size()) {
-    case 1: return data[0];
-    case 2: return (data[0] & 0x1Fu) << 6 | (data[1] & 0x3Fu);
-    case 3: return (data[0] & 0x0Fu) << 12 | (data[1] & 0x3Fu) << 6 | (data[2] & 0x3Fu);
-    default: return (data[0] & 0x07u) << 18 | (data[1] & 0x3Fu) << 12 | (data[2] & 0x3Fu) << 6 | (data[3] & 0x3Fu);
+    case 1:
+      return data[0];
+    case 2:
+      return (data[0] & 0x1Fu) << 6 | (data[1] & 0x3Fu);
+    case 3:
+      return (data[0] & 0x0Fu) << 12 | (data[1] & 0x3Fu) << 6 | (data[2] & 0x3Fu);
+    default:
+      return (data[0] & 0x07u) << 18 | (data[1] & 0x3Fu) << 12 | (data[2] & 0x3Fu) << 6 | (data[3] & 0x3Fu);
   }
 }
 

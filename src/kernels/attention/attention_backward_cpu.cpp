@@ -5,6 +5,7 @@
 #include "device/cpu/simd.h"
 #include "kernels/attention/attention_blocks.h"
 #include "kernels/attention/attention_internal.h"
+#include "kernels/attention/attention_lanes.h"
 
 namespace athanor::kernels {
 
@@ -16,12 +17,7 @@ namespace {
 
 ATHANOR_SIMD_CLONES
 void row_dots(const float* __restrict a, const float* __restrict b, int64_t rows, int64_t columns, float* __restrict dots) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t c = 0; c < columns; ++c) sum += a[r * columns + c] * b[r * columns + c];
-    dots[r] = sum;
-  }
+  for (int64_t r = 0; r < rows; ++r) dots[r] = row_dot(a + r * columns, b + r * columns, columns);
 }
 
 // scores become weights p = exp(scale * score - log_sum_exp), d_weights become scale * p * (d_weight - delta). Row r sees the

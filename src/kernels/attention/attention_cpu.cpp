@@ -3,6 +3,7 @@
 #include "device/cpu/simd.h"
 #include "kernels/attention/attention_blocks.h"
 #include "kernels/attention/attention_internal.h"
+#include "kernels/attention/attention_lanes.h"
 
 namespace athanor::kernels {
 
@@ -35,23 +36,14 @@ void online_softmax(float* __restrict scores, int64_t stride, int64_t rows, int6
     float* row = scores + r * stride;
     const int32_t seen = static_cast<int32_t>(std::min(columns, visible + r));
     const int32_t count = static_cast<int32_t>(columns);
-    float largest = maxima[r];
-#pragma omp simd reduction(max : largest)
-    for (int32_t c = 0; c < count; ++c) {
-      const float score = c < seen ? row[c] * scale : kMasked;
-      row[c] = score;
-      largest = score > largest ? score : largest;
-    }
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int32_t c = 0; c < count; ++c) {
-      const float weight = device::cpu::exp_fast(row[c] - largest);
-      row[c] = weight;
-      sum += weight;
-    }
+#pragma omp simd
+    for (int32_t c = 0; c < count; ++c) row[c] = c < seen ? row[c] * scale : kMasked;
+    const float largest = row_max(row, columns, maxima[r]);
+#pragma omp simd
+    for (int32_t c = 0; c < count; ++c) row[c] = device::cpu::exp_fast(row[c] - largest);
     const float correction = device::cpu::exp_fast(maxima[r] - largest);
     corrections[r] = correction;
-    sums[r] = sums[r] * correction + sum;
+    sums[r] = sums[r] * correction + row_sum(row, columns);
     maxima[r] = largest;
   }
 }

@@ -1,6 +1,7 @@
 // attention_decode for the CPU device: a pass over pieces of the cache for each key/value head, all query heads of its group at once,
 // so that each key and value is read from memory once. Chunks of a prompt take the tiles of attention.
 #include "device/cpu/simd.h"
+#include "kernels/attention/attention_lanes.h"
 #include "kernels/attention_decode/attention_decode_internal.h"
 
 namespace athanor::kernels {
@@ -18,11 +19,7 @@ void score_rows(const float* __restrict q, int64_t group, const float* __restric
   for (int64_t j = 0; j < count; ++j) {
     const float* key = k + j * stride;
     for (int64_t g = 0; g < group; ++g) {
-      const float* query = q + g * head_dim;
-      float sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (int64_t d = 0; d < head_dim; ++d) sum += query[d] * key[d];
-      scores[g * count + j] = sum * scale;
+      scores[g * count + j] = scale * row_dot(q + g * head_dim, key, head_dim);
     }
   }
 }
@@ -30,18 +27,11 @@ void score_rows(const float* __restrict q, int64_t group, const float* __restric
 // Scores of a head become weights relative to their maximum; gives maximum and sum.
 ATHANOR_SIMD_CLONES
 void exponentials(float* __restrict scores, int64_t count, float* __restrict maximum_and_sum) {
-  float largest = scores[0];
-#pragma omp simd reduction(max : largest)
-  for (int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < count; ++j) {
-    const float weight = device::cpu::exp_fast(scores[j] - largest);
-    scores[j] = weight;
-    sum += weight;
-  }
+  const float largest = row_max(scores, count, scores[0]);
+#pragma omp simd
+  for (int64_t j = 0; j < count; ++j) scores[j] = device::cpu::exp_fast(scores[j] - largest);
   maximum_and_sum[0] = largest;
-  maximum_and_sum[1] = sum;
+  maximum_and_sum[1] = row_sum(scores, count);
 }
 
 // out[g] += weights[g] times the rows of v; out rows lie out_stride apart.

@@ -59,11 +59,13 @@ struct Sizes {
   bool in_doctor;
 };
 
-// Vocabularies below and above a workgroup and its four-wide variant, real ones up to the largest, logits of 1e4, and targets left out.
+// Vocabularies below and above a workgroup and its four-wide variant, real ones up to the largest, logits of 1e4, targets left out,
+// and more rows than one dimension of a grid takes anywhere.
 const std::vector<Sizes> kSizes = {{3, 1, 3, 0, false},        {5, 3, 3, 0.3, true},       {1, 5, 3, 0, false},         {63, 63, 3, 0.3, true},
                                    {65, 65, 3, 0.3, false},    {7, 257, 3, 0, false},      {5, 260, 3, 0.3, true},      {343, 2006, 3, 0.1, false},
                                    {17, 2006, 1e4F, 0, false}, {9, 64, 1e4F, 0.3, true},   {257, 2048, 3, 0.1, false},  {3, 128256, 3, 0.3, false},
-                                   {2, 262144, 3, 0, false},   {65, 63, 3, 1, false},      {5, 64, 3, 1, true}};
+                                   {2, 262144, 3, 0, false},   {65, 63, 3, 1, false},      {5, 64, 3, 1, true},
+                                   {66000, 5, 3, 0.1, false}};
 
 struct Input {
   std::vector<float> logits;

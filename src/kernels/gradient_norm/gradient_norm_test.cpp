@@ -91,6 +91,23 @@ TEST(GradientNorm, FindsASumThatOverflows) {
   EXPECT_EQ(stats[2], 1);
 }
 
+TEST(GradientNorm, GivesTheSameBitsForAnyNumberOfThreads) {
+  const std::vector<float> gradients = test_values(1100000, 1);
+  std::vector<std::vector<float>> sums;
+  for (const int threads : {1, 2, 5}) {
+    device::DeviceOptions options;
+    options.name = "cpu";
+    options.threads = threads;
+    const std::unique_ptr<device::Device> cpu = device::open_device(options);
+    const Sum args{upload_values(cpu->stream(), gradients), poisoned(cpu->stream(), 1), 1100000};
+    sum(cpu->stream(), args);
+    sums.push_back(stats_of(cpu->stream(), gradients, 1));
+    sums.back().push_back(download_values(cpu->stream(), args.out)[0]);
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[0], sums[2]);
+}
+
 TEST(GradientNorm, FoldsMoreBlocksThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
   const testing::FewWorkgroups few(stream, 17);
