@@ -14,7 +14,7 @@ void add_device_options(CLI::App& command, device::DeviceOptions& options) {
   command
       .add_option("--device-memory", options.memory_bytes,
                   "Memory to count on, such as 8GiB, where the device does not tell (0: what it tells)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE")
       ->group(group);
   command.add_flag("--checked", options.checked, "Keep the WebGPU library's bounds checks: slower, for finding faults")->group(group);

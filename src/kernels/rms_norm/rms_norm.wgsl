@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(3) var<uniform> params: Params;
 
 const THREADS: u32 = 256u;
-var<workgroup> partial: array<f32, THREADS>;
+var<workgroup> partial_sums: array<f32, THREADS>;
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -35,15 +35,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       sum = fma(value, value, sum);
     }
   }
-  partial[thread] = sum;
+  partial_sums[thread] = sum;
   workgroupBarrier();
   for (var stride = THREADS / 2u; stride > 0u; stride /= 2u) {
     if (thread < stride) {
-      partial[thread] += partial[thread + stride];
+      partial_sums[thread] += partial_sums[thread + stride];
     }
     workgroupBarrier();
   }
-  let inverse = inverseSqrt(partial[0] / f32(params.columns) + params.eps);
+  let inverse = inverseSqrt(partial_sums[0] / f32(params.columns) + params.eps);
   if (in_range) {
     for (var c = thread; c < params.columns; c += THREADS) {
       out[start + c] = x[start + c] * inverse * (weight[c] + params.weight_offset);

@@ -23,7 +23,7 @@ struct Params {
 @group(0) @binding(5) var<uniform> params: Params;
 
 const THREADS: u32 = 256u;
-var<workgroup> partial: array<vec2<f32>, THREADS>;
+var<workgroup> partial_sums: array<vec2<f32>, THREADS>;
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -40,17 +40,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       sums += vec2<f32>(value * value, gradient * value);
     }
   }
-  partial[thread] = sums;
+  partial_sums[thread] = sums;
   workgroupBarrier();
   for (var stride = THREADS / 2u; stride > 0u; stride /= 2u) {
     if (thread < stride) {
-      partial[thread] += partial[thread + stride];
+      partial_sums[thread] += partial_sums[thread + stride];
     }
     workgroupBarrier();
   }
   let columns = f32(params.columns);
-  let inverse = inverseSqrt(partial[0].x / columns + params.eps);
-  let correction = partial[0].y / columns * inverse * inverse * inverse;
+  let inverse = inverseSqrt(partial_sums[0].x / columns + params.eps);
+  let correction = partial_sums[0].y / columns * inverse * inverse * inverse;
   if (in_range) {
     if (thread == 0u) {
       inverse_rms[row] = inverse;

@@ -1,9 +1,9 @@
-// Partial sums of d_weight: partial[block, c] = sum over the block's rows, in order, of d_out * x * inverse. One column a thread,
+// Partial sums of d_weight: partial_sums[block, c] = sum over the block's rows, in order, of d_out * x * inverse. One column a thread,
 // so that neighbouring threads read neighbouring addresses.
 //   binding 0  read        d_out   (rows, C) f32
 //   binding 1  read        x       (rows, C) f32
 //   binding 2  read        inverse (rows) f32
-//   binding 3  read_write  partial (blocks, C) f32
+//   binding 3  read_write  partial_sums (blocks, C) f32
 //   binding 4  uniform     Params
 // Grid: (ceil(C / 256), blocks), blocks folded on y and z.
 
@@ -16,7 +16,7 @@ struct Params {
 @group(0) @binding(0) var<storage, read> d_out: array<f32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> inverse_rms: array<f32>;
-@group(0) @binding(3) var<storage, read_write> partial: array<f32>;
+@group(0) @binding(3) var<storage, read_write> partial_sums: array<f32>;
 @group(0) @binding(4) var<uniform> params: Params;
 
 @compute @workgroup_size(256)
@@ -33,5 +33,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(num_workgroup
     let index = row * params.columns + column;
     sum += d_out[index] * x[index] * inverse_rms[row];
   }
-  partial[block * params.columns + column] = sum;
+  partial_sums[block * params.columns + column] = sum;
 }

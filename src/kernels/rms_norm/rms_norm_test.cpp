@@ -25,7 +25,7 @@ TEST(RmsNorm, RefusesAWeightOfTheWrongLength) {
 
 TEST(RmsNorm, FoldsMoreRowsThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 7);
+  const testing::FewWorkgroups few(stream, 9);
   for (const KernelCase& kernel_case : rms_norm_cases()) {
     if (!kernel_case.in_doctor) continue;
     const CaseResult result = kernel_case.run(stream);

@@ -1,5 +1,5 @@
-// out[c] (+)= sum over blocks, in order, of partial[block, c]: the second half of a fixed tree over rows.
-//   binding 0  read        partial (blocks, C) f32
+// out[c] (+)= sum over blocks, in order, of partial_sums[block, c]: the second half of a fixed tree over rows.
+//   binding 0  read        partial_sums (blocks, C) f32
 //   binding 1  read_write  out     (C) f32
 //   binding 2  uniform     Params
 // Grid: ceil(C / 256).
@@ -10,7 +10,7 @@ struct Params {
   accumulate: u32,
 }
 
-@group(0) @binding(0) var<storage, read> partial: array<f32>;
+@group(0) @binding(0) var<storage, read> partial_sums: array<f32>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
@@ -25,7 +25,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>) {
     sum = out[column];
   }
   for (var block = 0u; block < params.blocks; block += 1u) {
-    sum += partial[block * params.columns + column];
+    sum += partial_sums[block * params.columns + column];
   }
   out[column] = sum;
 }

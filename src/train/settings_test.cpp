@@ -1,0 +1,134 @@
+// Settings from files, flags and the environment; the schedule; the run folder's small files.
+#include "train/settings.h"
+
+#include "base/atomic_file.h"
+#include "base/expect_error.h"
+#include "base/test_folder.h"
+#include "train/run_folder.h"
+#include "train/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace athanor::train {
+namespace {
+
+class SettingsFile : public ::testing::Test {
+ protected:
+  TrainSettings read(const std::string& yaml) {
+    write_file(folder_.path() / "settings.yaml", yaml);
+    TrainSettings settings;
+    apply_settings_file(settings, folder_.path() / "settings.yaml");
+    return settings;
+  }
+  TestFolder folder_;
+};
+
+TEST_F(SettingsFile, IsReadWithGroupsAndLists) {
+  const TrainSettings settings = read(
+      "data: [plays/, \"a b.txt\"]\nmodel_config: {hidden_size: 64, tie_word_embeddings: true}\nlearning_rate: 1.0e-3\n"
+      "max_steps: 20\ngradient_checkpointing: true\nvocab_size: auto\n");
+  EXPECT_EQ(settings.data, (std::vector<std::string>{"plays/", "a b.txt"}));
+  EXPECT_EQ(settings.model_config.hidden_size, 64);
+  EXPECT_TRUE(settings.model_config.tie_word_embeddings);
+  EXPECT_EQ(settings.max_steps, 20);
+  EXPECT_TRUE(settings.gradient_checkpointing);
+}
+
+TEST_F(SettingsFile, WrittenAsResolvedIsReadBackTheSame) {
+  TrainSettings settings = read("data: [\"quoted \\\"name\\\" #1.txt\"]\noutput_dir: runs/x\nlearning_rate: 0.00012345678901234567\n");
+  settings.sample_prompt = "two\nlines: \"yes\" \xF0\x9F\x98\x80";
+  const std::string yaml = to_yaml(settings);
+  EXPECT_EQ(to_yaml(read(yaml)), yaml);
+  EXPECT_EQ(read(yaml).sample_prompt, settings.sample_prompt);
+  EXPECT_EQ(read(yaml).learning_rate, settings.learning_rate);
+}
+
+TEST_F(SettingsFile, RefusesAnUnknownKeyAndNamesTheNearest) {
+  EXPECT_ERROR(read("max_step: 3\n"), "unknown key max_step; did you mean max_steps?");
+  EXPECT_ERROR(read("model_config: {hiden_size: 3}\n"), "did you mean model_config.hidden_size?");
+  EXPECT_ERROR(read("colour: red\n"), "unknown key colour");
+}
+
+TEST_F(SettingsFile, RefusesValuesOfTheWrongKind) {
+  EXPECT_ERROR(read("max_steps: many\n"), "max_steps: \"many\" is not a whole number");
+  EXPECT_ERROR(read("max_steps: -3\n"), "max_steps: \"-3\" is not a whole number");
+  EXPECT_ERROR(read("learning_rate: .inf\n"), "learning_rate");
+  EXPECT_ERROR(read("max_steps: [1, 2]\n"), "max_steps takes one value");
+  EXPECT_ERROR(read("- a\n- b\n"), "not a map of keys");
+  EXPECT_ERROR(read("a: [1\n"), "line");
+}
+
+TEST(Settings, OfTheEnvironmentStandBelowAFile) {
+  setenv("ATHANOR_MAX_STEPS", "7", 1);
+  setenv("ATHANOR_MODEL_CONFIG_HIDDEN_SIZE", "96", 1);
+  TrainSettings settings;
+  apply_environment(settings);
+  unsetenv("ATHANOR_MAX_STEPS");
+  unsetenv("ATHANOR_MODEL_CONFIG_HIDDEN_SIZE");
+  EXPECT_EQ(settings.max_steps, 7);
+  EXPECT_EQ(settings.model_config.hidden_size, 96);
+}
+
+TEST(Settings, ThatMakeNoRunAreRefusedByKey) {
+  TrainSettings settings;
+  EXPECT_ERROR(settings.validate(), "no data");
+  settings.data = {"x"};
+  EXPECT_ERROR(settings.validate(), "no output_dir");
+  settings.output_dir = "y";
+  EXPECT_ERROR(settings.validate(), "neither max_steps nor minutes");
+  settings.max_steps = 1;
+  settings.validate();
+  settings.lr_scheduler_type = "cosin";
+  EXPECT_ERROR(settings.validate(), "lr_scheduler_type is \"cosin\"");
+}
+
+TEST(Schedule, WarmsUpThenFallsToTheRatio) {
+  TrainSettings settings;
+  settings.max_steps = 1000;
+  settings.warmup_steps = 50;
+  settings.learning_rate = 2;
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 0), 2.0 / 50);
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 49), 2);
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 50), 2);
+  EXPECT_NEAR(learning_rate_at(settings, 999), 0.2, 1e-12);
+  settings.lr_scheduler_type = "linear";
+  EXPECT_NEAR(learning_rate_at(settings, 50 + 949 / 2), 1.1, 2e-3);
+  settings.lr_scheduler_type = "constant";
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 999), 2);
+}
+
+TEST(RunFolder, NamesItsCheckpointsInOrderAndRefusesALatestThatIsNone) {
+  const TestFolder folder;
+  const RunFolder run(folder.path() / "run");
+  EXPECT_FALSE(run.holds_run());
+  run.create();
+  EXPECT_FALSE(run.latest());
+  for (const char* name : {"checkpoint-100", "checkpoint-20", "checkpoint-x", "checkpoint--1"}) {
+    std::filesystem::create_directory(run.path() / name);
+  }
+  ASSERT_EQ(run.checkpoints().size(), 2U);
+  EXPECT_EQ(run.checkpoints()[0].step, 20);
+  run.set_latest(100);
+  EXPECT_EQ(run.latest()->step, 100);
+  write_file(run.path() / "latest", "../elsewhere\n");
+  EXPECT_ERROR(run.latest(), "is no checkpoint of this run");
+}
+
+TEST(JsonLines, AreCutBackToTheStepOfTheCheckpoint) {
+  const TestFolder folder;
+  const std::filesystem::path path = folder.path() / "metrics.jsonl";
+  write_file(path, "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n{\"step\":");
+  {
+    JsonLines lines(path, 2);
+    lines.append("{\"step\":3,\"again\":true}");
+  }
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(text, "{\"step\":1}\n{\"step\":2}\n{\"step\":3,\"again\":true}\n");
+}
+
+}  // namespace
+}  // namespace athanor::train

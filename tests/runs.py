@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Runs repeat bit for bit, go on bit for bit where they were stopped, and agree between devices.
+
+Usage: runs.py --athanor build/release/athanor --deps build/deps --part cpu|stop|webgpu|long
+  cpu     the same run twice; other thread counts; batch 1 x 4 against 4 x 1; recomputation
+  stop    killed, interrupted and stopped at step 10, then resumed
+  webgpu  software Vulkan through --library: twenty steps against the CPU, twice, and resumed
+  long    ten runs of 200 steps through --library (slow)
+Leaves nothing behind.
+"""
+
+import filecmp
+import json
+import pathlib
+import re
+import signal
+import tempfile
+import time
+
+from program import SMALL_MODEL, Checks, Program, flags, make_text, parser, software_vulkan
+
+STEPS = 20
+SETTINGS = {**SMALL_MODEL, "max-steps": STEPS, "save-steps": 10, "save-total-limit": 0, "eval-steps": 10, "warmup-steps": 5,
+            "per-device-train-batch-size": 4, "learning-rate": 0.003}
+# On software Vulkan a step takes longer than anything else here.
+TINY = {"model-config.hidden-size": 32, "model-config.intermediate-size": 48, "model-config.max-position-embeddings": 32}
+SAME_BYTES = ("model.safetensors", "optimizer.safetensors")
+LOSS_AGREEMENT = 1e-3  # between devices, relative, at each step
+FIRST_LOSS_AGREEMENT = 1e-6  # between micro-batches of one step
+
+
+class Runs:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = pathlib.Path(folder)
+        self.text = self.folder / "text.txt"
+        self.text.write_text(make_text(60000))
+
+    def arguments(self, name, settings):
+        return ["train", self.text, "-o", self.folder / name, "-q", *flags(settings)]
+
+    def train(self, name, settings, env=None):
+        self.program.must(*self.arguments(name, settings), env=env)
+        return self.folder / name
+
+    def resume(self, run, env=None):
+        self.program.must("train", "--resume", "-o", run, "-q", env=env)
+
+
+def metrics(run):
+    """What metrics.jsonl says that depends on numbers and not on time; each step once and in order."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        line.pop("tokens_per_second")
+    return lines
+
+
+def losses(run):
+    return [line["loss"] for line in metrics(run)]
+
+
+def same_bytes(a, b, steps=(STEPS,)):
+    """Weights and moments of two runs, byte for byte, and the log."""
+    for step in steps:
+        for name in SAME_BYTES:
+            x, y = a / f"checkpoint-{step}" / name, b / f"checkpoint-{step}" / name
+            assert filecmp.cmp(x, y, shallow=False), f"{name} of step {step} differs between {a.name} and {b.name}"
+    ours, theirs = metrics(a), metrics(b)
+    assert [line["step"] for line in ours] == list(range(1, max(steps) + 1)), f"{a.name}: steps {[line['step'] for line in ours]}"
+    for x, y in zip(ours, theirs, strict=True):
+        assert x == y, f"metrics differ: {x} and {y}"
+
+
+def differs(a, b):
+    x, y = (run / f"checkpoint-{STEPS}" / "model.safetensors" for run in (a, b))
+    assert not filecmp.cmp(x, y, shallow=False), "two seeds gave the same weights: the comparison shows nothing"
+
+
+def largest_difference(a, b):
+    return max(abs(x - y) / abs(y) for x, y in zip(losses(a), losses(b), strict=True))
+
+
+def no_leftovers(run):
+    left = [str(path) for path in run.parent.rglob("*") if ".partial" in path.name]
+    assert not left, f"left behind: {left}"
+
+
+def check_cpu(runs, checks):
+    settings = {**SETTINGS, "device": "cpu"}
+    first = runs.train("first", settings)
+    checks.check("the loss falls", lambda: falls(first))
+    checks.check("the same seed gives the same bytes", lambda: same_bytes(runs.train("second", settings), first, (10, STEPS)))
+    checks.check("another seed gives others", lambda: differs(runs.train("other", {**settings, "seed": 2}), first))
+    for threads in (1, 2, 3):
+        checks.check(f"{threads} threads give the same bytes",
+                     lambda: same_bytes(runs.train(f"threads-{threads}", {**settings, "threads": threads}), first))
+    checks.check("recomputed blocks give the same bytes",
+                 lambda: same_bytes(runs.train("recomputed", {**settings, "gradient-checkpointing": "true"}), first))
+    checks.check("batch 1 x 4 has the loss of 4 x 1", lambda: accumulates(runs, settings, first))
+    checks.check("no file is left over", lambda: no_leftovers(first))
+
+
+def falls(run):
+    values = losses(run)
+    assert values[-1] < values[0] - 0.5, f"loss {values[0]:.3f} to {values[-1]:.3f}"
+    return f"{values[0]:.3f} to {values[-1]:.3f}"
+
+
+def accumulates(runs, settings, whole):
+    run = runs.train("accumulated", {**settings, "per-device-train-batch-size": 1, "gradient-accumulation-steps": 4})
+    first = abs(losses(run)[0] - losses(whole)[0]) / losses(whole)[0]
+    assert first < FIRST_LOSS_AGREEMENT, f"the first losses differ by {first:.1e}"
+    later = largest_difference(run, whole)
+    assert later < LOSS_AGREEMENT, f"the losses differ by {later:.1e}"
+    tokens = [line["trained_tokens"] for line in metrics(run)]
+    assert tokens == [line["trained_tokens"] for line in metrics(whole)], f"trained_tokens {tokens[:3]}"
+    return f"first step {first:.1e}, all {later:.1e}"
+
+
+def check_stop(runs, checks):
+    settings = {**SETTINGS, "device": "cpu"}
+    whole = runs.train("whole", settings)
+    checks.check("a run killed after checkpoint 10 and resumed has the bytes of the uninterrupted one",
+                 lambda: killed(runs, settings, whole))
+    checks.check("a run interrupted by Ctrl-C saves, says how to go on, leaves with 130, and goes on",
+                 lambda: interrupted(runs, settings, whole))
+    checks.check("a run that was never begun starts at step 0 under --resume", lambda: resumed_from_nothing(runs, settings, whole))
+    checks.check("resuming a finished run changes nothing", lambda: finished(runs, whole))
+    checks.check("no file is left over", lambda: no_leftovers(whole))
+
+
+def wait_for(condition, process, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, f"athanor ended with {process.returncode}: {process.stderr.read().decode()}"
+        assert time.monotonic() < end, "athanor did not come so far in time"
+        time.sleep(0.002)
+
+
+def killed(runs, settings, whole):
+    # Enough steps that the signal comes in mid-run; the schedule depends on max_steps, so the comparison has the same number.
+    run = runs.folder / "killed"
+    process = runs.program.start(*runs.arguments("killed", settings))
+    wait_for((run / "checkpoint-10" / "trainer_state.json").exists, process)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    if (run / "checkpoint-20").exists():
+        raise AssertionError("the run was over before it could be killed; take more steps")
+    reached = [line["step"] for line in metrics_of_killed(run)]
+    runs.resume(run)
+    same_bytes(run, whole, (10, STEPS))
+    return f"killed at step {reached[-1] if reached else 0}"
+
+
+def metrics_of_killed(run):
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def interrupted(runs, settings, whole):
+    run = runs.folder / "interrupted"
+    process = runs.program.start(*runs.arguments("interrupted", {**settings, "save-steps": 0}))
+    wait_for(lambda: (run / "metrics.jsonl").exists() and (run / "metrics.jsonl").read_text().count("\n") >= 3, process)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 130, f"exit {process.returncode}: {said}"
+    wanted = f"athanor train --resume -o {run}"
+    assert wanted in said, f"it does not say \"{wanted}\": {said}"
+    step = int(re.search(r"interrupted at step (\d+) of", said).group(1))
+    assert 3 <= step < STEPS, f"it stopped at step {step}; the signal came too late"
+    assert (run / "latest").read_text().strip() == f"checkpoint-{step}", (run / "latest").read_text()
+    assert json.loads((run / f"checkpoint-{step}" / "trainer_state.json").read_text())["step"] == step
+    runs.program.must("generate", "-m", run, "-p", "So", "-n", 4, "--device", "cpu", "-q")
+    runs.resume(run)
+    same_bytes(run, whole)
+    return f"at step {step}"
+
+
+def resumed_from_nothing(runs, settings, whole):
+    done = runs.program.run(*[a for a in runs.arguments("nothing", settings) if a != "-q"], "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "starting at step 0" in done.stderr, f"it does not say that it starts at step 0: {done.stderr}"
+    same_bytes(runs.folder / "nothing", whole, (10, STEPS))
+
+
+def finished(runs, whole):
+    before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    done = runs.program.run("train", "--resume", "-o", whole)
+    assert done.returncode == 0, done.stderr
+    assert "nothing is left to do" in done.stderr, done.stderr
+    after = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    changed = [str(path.relative_to(whole)) for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    assert not changed, f"changed: {changed}"
+
+
+def check_webgpu(runs, checks, env):
+    settings = {**SETTINGS, **TINY}
+    cpu = runs.train("cpu", {**settings, "device": "cpu"})
+    gpu = {**settings, "device": "webgpu"}
+    first = []
+    checks.check("twenty steps run", lambda: first.append(runs.train("first", gpu, env)))
+    if not first:
+        return
+    checks.check("they agree with the CPU at each step", lambda: agrees(first[0], cpu))
+    checks.check("a second run gives the same bytes", lambda: same_bytes(runs.train("second", gpu, env), first[0], (10, STEPS)))
+    checks.check("resumed from step 10 gives the same bytes", lambda: cut_and_resumed(runs, first[0], env))
+
+
+def agrees(run, cpu):
+    largest = largest_difference(run, cpu)
+    assert largest < LOSS_AGREEMENT, f"losses differ by {largest:.1e} relative, more than {LOSS_AGREEMENT}"
+    return f"by {largest:.1e} relative, loss {losses(run)[0]:.4f} to {losses(run)[-1]:.4f}, CPU {losses(cpu)[-1]:.4f}"
+
+
+def cut_and_resumed(runs, whole, env):
+    """As a run would lie there that was killed right after its checkpoint of step 10, and logged one step more."""
+    run = runs.folder / "second"
+    for path in (run / f"checkpoint-{STEPS}").iterdir():
+        path.unlink()
+    (run / f"checkpoint-{STEPS}").rmdir()
+    (run / "latest").write_text("checkpoint-10\n")
+    lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (run / "metrics.jsonl").write_text("".join(lines[:11]))
+    runs.resume(run, env)
+    same_bytes(run, whole, (10, STEPS))
+
+
+def check_long(runs, checks, env):
+    settings = {**SETTINGS, **TINY, "max-steps": 200, "save-steps": 0, "eval-steps": 0, "device": "webgpu"}
+    first = runs.train("run-0", settings, env)
+    for i in range(1, 10):
+        checks.check(f"run {i + 1} of 200 steps has the bytes of the first",
+                     lambda: same_bytes(runs.train(f"run-{i}", settings, env), first, (200,)))
+
+
+def main():
+    reader = parser(__doc__, "deps")
+    reader.add_argument("--part", required=True, choices=("cpu", "stop", "webgpu", "long"))
+    reader.add_argument("--library", default="webgpu_dawn", help="wgpu_native or webgpu_dawn")
+    options = reader.parse_args()
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Runs(Program(options.athanor), folder)
+        if options.part == "cpu":
+            check_cpu(runs, checks)
+        elif options.part == "stop":
+            check_stop(runs, checks)
+        else:
+            check = check_webgpu if options.part == "webgpu" else check_long
+            check(runs, checks, software_vulkan(options.deps, options.library))
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
