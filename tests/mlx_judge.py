@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from program import SMALL_MODEL, Checks, Program, flags, make_text, parser
 
-STEPS = 60
+STEPS = 300
 NEW_TOKENS = 32
 LARGEST_DIFFERENCE = 1e-3
 
@@ -34,22 +34,28 @@ class Saved:
         self.run = run
         self.folder = run / f"checkpoint-{STEPS}"
         self.text = text
-        self.prompt = text[100:160]
 
     def load(self):
         self.model, self.tokenizer = load(str(self.folder))
         return f"{sum(v.size for _, v in leaves(self.model.parameters()))} weights"
 
     def greedy(self):
-        ours = json.loads(self.program.must("generate", "-m", self.run, "-p", self.prompt, "--temp", 0, "-n", NEW_TOKENS,
-                                            "--json", "--device", "cpu"))
+        written = set()
+        for begin in (100, 1000, 2000):
+            written.update(self.greedy_from(self.text[begin:begin + 50]))
+        assert len(written) >= 12, f"only {len(written)} different ids: the model has learned too little to tell models apart"
+        return f"3 x {NEW_TOKENS} tokens, {len(written)} different ids"
+
+    def greedy_from(self, prompt):
+        ours = json.loads(self.program.must("generate", "-m", self.run, "-p", prompt, "--temp", 0, "-n", NEW_TOKENS, "--json",
+                                            "--device", "cpu"))
         assert len(ours["tokens"]) == NEW_TOKENS, f"athanor wrote {len(ours['tokens'])} tokens ({ours['stop']})"
-        ids = self.tokenizer.encode(self.prompt)
+        ids = self.tokenizer.encode(prompt)
         theirs = [r.token for r in stream_generate(self.model, self.tokenizer, ids, max_tokens=NEW_TOKENS, sampler=make_sampler(temp=0))]
-        assert ours["tokens"] == theirs, f"athanor wrote {ours['tokens']}, mlx-lm {theirs}"
+        assert ours["tokens"] == theirs, f"after {prompt!r} athanor wrote {ours['tokens']}, mlx-lm {theirs}"
         text = Tokenizer.from_file(str(self.folder / "tokenizer.json")).decode(theirs, skip_special_tokens=False)
         assert ours["text"] == text, f"athanor's text is {ours['text']!r}, theirs {text!r}"
-        return f"{len(set(theirs))} different ids"
+        return theirs
 
     def same_logits(self):
         ids = self.tokenizer.encode(self.text[:200])[:60]
@@ -59,7 +65,7 @@ class Saved:
         theirs = np.array(self.model(mx.array([ids]))[0].astype(mx.float32), dtype=np.float64)
         assert ours.shape == theirs.shape, f"athanor's logits are {ours.shape}, mlx-lm's {theirs.shape}"
         # Logits that hardly vary would agree whatever the model did.
-        assert theirs.std() > 0.5, f"the logits spread by {theirs.std():.3f} only: the model has learned nothing"
+        assert theirs.std() > 1, f"the logits spread by {theirs.std():.3f} only: the model has learned nothing"
         difference = np.abs(ours - theirs).max()
         assert difference < LARGEST_DIFFERENCE, f"logits differ by {difference:.2e}, more than {LARGEST_DIFFERENCE}"
         return f"{ours.shape[0]} rows differ by at most {difference:.1e}, largest {np.abs(theirs).max():.2f}"
@@ -131,7 +137,7 @@ def main():
         for name, tied in (("its own head", "false"), ("a tied head", "true")):
             run = folder / tied
             program.must("train", folder / "text.txt", "-o", run, "--device", "cpu", "-q", *flags({
-                **SMALL_MODEL, "model-config.tie-word-embeddings": tied, "max-steps": STEPS, "learning-rate": 0.01, "warmup-steps": 5}))
+                **SMALL_MODEL, "model-config.tie-word-embeddings": tied, "max-steps": STEPS, "learning-rate": 0.005, "warmup-steps": 20}))
             saved = Saved(program, options.logits, run, text)
             checks.check(f"mlx-lm loads a model with {name}", saved.load)
             checks.check(f"greedy continuation with {name} is mlx-lm's", saved.greedy)

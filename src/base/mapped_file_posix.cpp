@@ -38,7 +38,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : mapping_(std::make_u
   mapping_->path = path;
   // O_NONBLOCK: opening a pipe must not wait for its writer; it is refused below.
   const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  check(opened >= 0, "{}: cannot be read: {}", path.string(), reason());
+  check(opened >= 0, "{}: cannot be read: {}; check the path and its permissions", path.string(), reason());
   const Descriptor file{opened};
   struct stat status{};
   check(::fstat(file.value, &status) == 0, "{}: cannot be read: {}", path.string(), reason());

@@ -31,7 +31,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : mapping_(std::make_u
   check(!std::filesystem::is_directory(path, ignored), "{}: is a folder; give a file", path.string());
   HANDLE opened = CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr, OPEN_EXISTING,
                               FILE_ATTRIBUTE_NORMAL, nullptr);
-  check(opened != INVALID_HANDLE_VALUE, "{}: cannot be read: {}", path.string(), windows_reason());
+  check(opened != INVALID_HANDLE_VALUE, "{}: cannot be read: {}; check the path and its permissions", path.string(),
+        windows_reason());
   const OwnedHandle file{opened};
   LARGE_INTEGER size{};
   check(GetFileType(opened) == FILE_TYPE_DISK, "{}: is not a regular file; copy it into one first", path.string());

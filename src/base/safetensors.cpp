@@ -110,7 +110,9 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path
     for (const HeaderTensor& tensor : parts.header.tensors) tensors_.emplace(tensor.name, entry_of(tensor, parts.data));
     metadata_ = std::move(parts.header.metadata);
   } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
+    const std::string what = error.what();
+    const bool advises = what.find("; ") != std::string::npos;
+    fail("{}: {}{}", path.string(), what, advises ? "" : "; the file is damaged: fetch or write it again");
   }
   for (const auto& [name, entry] : tensors_) names_.push_back(name);
 }

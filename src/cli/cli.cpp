@@ -29,7 +29,7 @@ namespace athanor::cli {
 
 namespace {
 
-/// In the order of --help: the machine, then the way from text to a model that writes, then measuring.
+/// In the order of --help: the way from text to a model that writes, then the machine.
 void add_commands(CLI::App& app) {
   add_tokenizer_command(app);
   add_data_command(app);

@@ -258,7 +258,7 @@ void run_doctor(const DoctorSettings& settings, bool has_device, const ProgressS
     print_absent(list, has_webgpu);
   }
   flush_output();
-  check(wrong.empty(), "doctor: wrong results from {}; use another --device and report this with the lines above", wrong);
+  check(wrong.empty(), "doctor: not right here: {}; use another --device and report this with the lines above", wrong);
 }
 
 }  // namespace

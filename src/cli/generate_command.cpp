@@ -103,6 +103,10 @@ int64_t context_length(const GenerateSettings& settings, const nn::LlamaConfig& 
         "generate: --ctx-size {} is longer than the model's context of {} tokens (max_position_embeddings); pass at most that",
         settings.context, most);
   const int64_t context = settings.context > 0 ? settings.context : most;
+  // Before the prompt is printed; the generator would refuse it after.
+  check(static_cast<int64_t>(prompt_length) <= context,
+        "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the model's is {})",
+        prompt_length, context, most);
   return settings.max_tokens < 0 ? context : std::min(context, static_cast<int64_t>(prompt_length) + settings.max_tokens);
 }
 

@@ -1,6 +1,8 @@
 // Settings as flags.
 #include "cli/setting_flags.h"
 
+#include "base/error.h"
+
 namespace athanor::cli {
 
 void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
@@ -19,7 +21,12 @@ void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
 void SettingFlags::apply(train::TrainSettings& settings) const {
   for (const train::SettingKey& key : train::setting_keys()) {
     const Given& given = given_->at(key.name);
-    if (given.option->count() > 0) train::apply_setting(settings, key.name, given.values, key.flag());
+    if (given.option->count() == 0) continue;
+    try {
+      train::apply_setting(settings, key.name, given.values, key.flag());
+    } catch (const Error& error) {
+      throw CLI::ValidationError(error.what());  // a command line that cannot be understood
+    }
   }
 }
 

@@ -85,7 +85,8 @@ Division divide_as_asked(const TokenData& data, const LoaderOptions& options) {
         data.num_tokens(), block, options.length);
   if (options.validation) {
     check(options.validation->num_tokens() >= block,
-          "loader: the validation text has {} tokens, but one block takes {}", options.validation->num_tokens(), block);
+          "loader: the validation text has {} tokens, but one block takes {}; give more text or a smaller max_length",
+          options.validation->num_tokens(), block);
     check(options.validation->vocab_size() <= data.vocab_size(),
           "loader: the validation text has a vocabulary of {}, the training text one of {}; prepare both with the same "
           "tokenizer",

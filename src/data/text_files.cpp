@@ -75,24 +75,25 @@ TextFiles find_text_files(const std::vector<fs::path>& inputs) {
   for (const fs::path& input : inputs) {
     std::error_code error;
     const fs::file_status status = fs::status(input, error);
-    check(fs::exists(status), "text: there is no file or folder {}", input.string());
+    check(fs::exists(status), "text: there is no file or folder {}; check the path", input.string());
     if (fs::is_directory(status)) {
       add_folder(input, 0, found);
       continue;
     }
-    check(!fs::is_regular_file(status) || fs::file_size(input, error) > 0, "text: {} is empty", input.string());
+    check(!fs::is_regular_file(status) || fs::file_size(input, error) > 0, "text: {} is empty; leave it out or fill it",
+          input.string());
     found.paths.push_back(input);
   }
   const std::string skipped = found.skipped_text();
-  check(!found.paths.empty(), "text: there is no text file in {}{}{}", inputs.front().string(),
-        skipped.empty() ? "" : "; ", skipped);
+  check(!found.paths.empty(), "text: there is no text file in {}{}{}; pass files or folders of text", inputs.front().string(),
+        skipped.empty() ? "" : ": ", skipped);
   return found;
 }
 
 std::string read_text(const fs::path& path, const std::string& encoding) {
   const MappedFile file(path);
   std::string text = to_utf8(std::string(view_of(file)), encoding, path.string());
-  check(!text.empty(), "text: {} is empty", path.string());
+  check(!text.empty(), "text: {} is empty; leave it out or fill it", path.string());
   return text;
 }
 

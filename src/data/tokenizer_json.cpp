@@ -59,7 +59,7 @@ json Reader::parse(std::string_view text) const {
     if (!root.is_object()) refuse("it holds no JSON object");
     return root;
   } catch (const json::exception& error) {
-    refuse("it is not JSON: {}", error.what());
+    refuse("it is not JSON ({}); take a whole tokenizer.json", error.what());
   }
 }
 

@@ -81,7 +81,7 @@ void LlamaConfig::complete(std::string_view source) {
   positive(num_attention_heads, "num_attention_heads");
   positive(max_position_embeddings, "max_position_embeddings");
   check(num_hidden_layers <= 4096, "{}: num_hidden_layers is {}; at most 4096", source, num_hidden_layers);
-  check(num_attention_heads % num_key_value_heads == 0, "{}: num_key_value_heads {} does not divide num_attention_heads {}", source,
+  check(num_attention_heads % num_key_value_heads == 0, "{}: num_key_value_heads {} does not divide num_attention_heads {}; choose one that does", source,
         num_key_value_heads, num_attention_heads);
   if (head_dim == 0) {
     check(hidden_size % num_attention_heads == 0, "{}: num_attention_heads {} does not divide hidden_size {}; give head_dim", source,

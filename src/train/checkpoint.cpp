@@ -66,6 +66,12 @@ std::string generation_config(const nn::LlamaConfig& config) {
   return object.dump(2) + "\n";
 }
 
+/// Of trainer_state.json without its own hash, in its order of keys.
+std::string hash_of(const ordered_json& object) {
+  const std::string text = object.dump();
+  return hash_hex(std::as_bytes(std::span(text)));
+}
+
 std::string state_json(const TrainerState& state, const fs::path& folder) {
   ordered_json object;
   object["step"] = state.step;
@@ -83,6 +89,7 @@ std::string state_json(const TrainerState& state, const fs::path& folder) {
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) hashes[name] = hash_file(folder / name);
   object["files"] = hashes;
+  object["hash"] = hash_of(object);
   return object.dump(2) + "\n";
 }
 
@@ -97,12 +104,16 @@ T field(const json& object, const char* name, const fs::path& path) {
   } else {
     fits = fits && found->is_number();
   }
-  check(fits, "{}: {} is missing or of the wrong kind; the checkpoint was altered, take another", path.string(), name);
+  check(fits, "{}: {} is missing or of the wrong kind; remove the checkpoint folder to go on from an older one", path.string(), name);
   return found->template get<T>();
 }
 
-void check_hashes(const json& object, const fs::path& checkpoint) {
+void check_hashes(const json& object, std::string_view text, const fs::path& checkpoint) {
   const fs::path state_path = checkpoint / kStateFile;
+  ordered_json without_hash = ordered_json::parse(text);
+  without_hash.erase("hash");
+  check(field<std::string>(object, "hash", state_path) == hash_of(without_hash),
+        "{}: was altered (its hash is another); remove the checkpoint folder to go on from an older one", state_path.string());
   const auto files = object.find("files");
   check(files != object.end() && files->is_object(), "{}: files is missing; the checkpoint was altered, take another",
         state_path.string());
@@ -154,7 +165,7 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   if (val_loss != object.end() && val_loss->is_number()) state.val_loss = val_loss->get<double>();
   check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another", path.string(),
         state.applied_steps, state.step);
-  check_hashes(object, checkpoint);
+  check_hashes(object, text, checkpoint);
   return state;
 }
 

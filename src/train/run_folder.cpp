@@ -103,7 +103,9 @@ JsonLines::~JsonLines() {
 
 void JsonLines::append(const std::string& line) {
   const std::string text = line + "\n";
-  const bool written = std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
+  const bool is_full = fault_due("disk-full");
+  if (is_full) errno = ENOSPC;
+  const bool written = !is_full && std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
   check(written, "{}: cannot be written: {}; free some space and go on with --resume", path_.string(), std::strerror(errno));
 }
 

@@ -19,19 +19,19 @@ using Values = std::vector<std::string>;
 int64_t parse_integer(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= 0, "\"{}\" is not a whole number of at least 0", text);
+  check(error == std::errc() && end == text.data() + text.size() && value >= 0, "\"{}\" is no value for it; give a whole number of at least 0", text);
   return value;
 }
 
 double parse_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value), "\"{}\" is not a number", text);
+  check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value), "\"{}\" is no value for it; give a number", text);
   return value;
 }
 
 bool parse_boolean(const std::string& text) {
-  check(text == "true" || text == "false", "\"{}\" is neither true nor false", text);
+  check(text == "true" || text == "false", "\"{}\" is no value for it; give true or false", text);
   return text == "true";
 }
 
@@ -237,7 +237,7 @@ void apply_settings_file(TrainSettings& settings, const std::filesystem::path& p
   try {
     root = YAML::Load(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   } catch (const YAML::Exception& error) {
-    fail("{}: line {}: {}", source, error.mark.line + 1, error.msg);
+    fail("{}: line {}: {}; write YAML lines like \"max_steps: 1000\"", source, error.mark.line + 1, error.msg);
   }
   if (root.IsNull()) return;
   check(root.IsMap(), "{}: not a map of keys; write lines like \"max_steps: 1000\"", source);

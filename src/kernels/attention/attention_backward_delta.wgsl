@@ -17,7 +17,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> statistics: array<vec2<f32>>;
 @group(0) @binding(4) var<uniform> params: Params;
 
-var<workgroup> partial: array<f32, 64>;
+var<workgroup> partial_sums: array<f32, 64>;
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -29,12 +29,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       sum = fma(out[row * params.head_dim + d], d_out[row * params.head_dim + d], sum);
     }
   }
-  partial[thread] = sum;
+  partial_sums[thread] = sum;
   workgroupBarrier();
   if (thread % 8u == 0u && row < params.rows) {
     var delta = 0.0;
     for (var i = 0u; i < 8u; i += 1u) {
-      delta += partial[thread + i];
+      delta += partial_sums[thread + i];
     }
     statistics[row] = vec2<f32>(log_sum_exp[row], delta);
   }

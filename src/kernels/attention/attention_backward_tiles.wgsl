@@ -6,8 +6,8 @@ fn stage_d_out(slot: u32, b: u32, first: u32, head: u32, chunk: u32, thread: u32
     let row = first + n / 8u;
     let d = chunk * 32u + n % 8u * 4u;
     var value = vec4<f32>(0.0);
-    if (row < params.length && d < HEAD_DIM) {
-      value = load_d_out(((b * params.length + row) * params.heads + head) * HEAD_DIM, d);
+    if (row < params.length && d < params.head_dim) {
+      value = load_d_out(((b * params.length + row) * params.heads + head) * params.head_dim, d);
     }
     tile[slot * SLOT + n / 8u * LINE + n % 8u] = value;
   }

@@ -5,7 +5,7 @@
 //   binding 0  read        q        (rows, H*D) f32, vec4 where D is divisible by 4
 //   binding 1  read        k        (capacity, Hkv*D)
 //   binding 2  read        v        (capacity, Hkv*D)
-//   binding 3  read_write  partial  (rows, H, pieces, D + 2) f32: the sum, the largest score, the sum of weights
+//   binding 3  read_write  partial_sums  (rows, H, pieces, D + 2) f32: the sum, the largest score, the sum of weights
 //   binding 4  uniform     Params
 // Grid: rows * H * pieces, folded on x and y.
 
@@ -19,7 +19,7 @@ struct Params {
   head_dim: u32,   // D, at most 256
 }
 
-@group(0) @binding(3) var<storage, read_write> partial: array<f32>;
+@group(0) @binding(3) var<storage, read_write> partial_sums: array<f32>;
 @group(0) @binding(4) var<uniform> params: Params;
 
 const THREADS: u32 = 128u;
@@ -96,12 +96,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     for (var i = 0u; i < 4u; i += 1u) {
       if (thread * 4u + i < params.head_dim) {
-        partial[out + thread * 4u + i] = sum[i];
+        partial_sums[out + thread * 4u + i] = sum[i];
       }
     }
   }
   if (thread == 0u) {
-    partial[out + params.head_dim] = largest;
-    partial[out + params.head_dim + 1u] = reduction[0];
+    partial_sums[out + params.head_dim] = largest;
+    partial_sums[out + params.head_dim + 1u] = reduction[0];
   }
 }

@@ -6,7 +6,7 @@
 const QUADS: u32 = 8u;
 const SLICES: u32 = 32u;
 
-var<workgroup> partial: array<vec4<f32>, 256>;
+var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
 fn store(row: u32, column: u32, value: f32) {
   if (row < params.x && column < params.y) {
@@ -38,16 +38,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial[thread] = sums[row];
+    partial_sums[thread] = sums[row];
     workgroupBarrier();
     for (var stride = 128u; stride >= QUADS; stride /= 2u) {
       if (thread < stride) {
-        partial[thread] += partial[thread + stride];
+        partial_sums[thread] += partial_sums[thread + stride];
       }
       workgroupBarrier();
     }
     if (thread < QUADS) {
-      let total = partial[thread];
+      let total = partial_sums[thread];
       store(row, column, total.x);
       store(row, column + 1u, total.y);
       store(row, column + 2u, total.z);

@@ -1,10 +1,10 @@
-// y[i] (+)= sum over parts, in order, of partial[part, i]: the end of a product whose sums were cut into parts.
-//   binding 0  read        partial (parts, count) f32
+// y[i] (+)= sum over parts, in order, of partial_sums[part, i]: the end of a product whose sums were cut into parts.
+//   binding 0  read        partial_sums (parts, count) f32
 //   binding 1  read_write  y (count) f32
 //   binding 2  uniform     vec4<u32>: count, parts, 0, 0
 // Grid: ceil(count / 256) workgroups, folded on x and y.
 
-@group(0) @binding(0) var<storage, read> partial: array<f32>;
+@group(0) @binding(0) var<storage, read> partial_sums: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: vec4<u32>;
 
@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     sum = y[index];
   }
   for (var part = 0u; part < params.y; part += 1u) {
-    sum += partial[part * params.x + index];
+    sum += partial_sums[part * params.x + index];
   }
   y[index] = sum;
 }

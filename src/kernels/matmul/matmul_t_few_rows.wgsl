@@ -6,7 +6,7 @@
 const COLUMNS: u32 = 8u;
 const LANES: u32 = 32u;
 
-var<workgroup> partial: array<f32, 256>;
+var<workgroup> partial_sums: array<f32, 256>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -23,20 +23,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial[thread] = sums[row];
+    partial_sums[thread] = sums[row];
     workgroupBarrier();
     for (var stride = LANES / 2u; stride > 0u; stride /= 2u) {
       if (lane < stride) {
-        partial[thread] += partial[thread + stride];
+        partial_sums[thread] += partial_sums[thread + stride];
       }
       workgroupBarrier();
     }
     if (lane == 0u && row < params.x && column < params.y) {
       let index = row * params.y + column;
       if (ACCUMULATE) {
-        y[index] += partial[thread];
+        y[index] += partial_sums[thread];
       } else {
-        y[index] = partial[thread];
+        y[index] = partial_sums[thread];
       }
     }
     workgroupBarrier();
