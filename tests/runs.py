@@ -23,9 +23,11 @@ from program import SMALL_MODEL, Checks, Program, flags, make_text, parser, soft
 STEPS = 20
 SETTINGS = {**SMALL_MODEL, "max-steps": STEPS, "save-steps": 10, "save-total-limit": 0, "eval-steps": 10, "warmup-steps": 5,
             "per-device-train-batch-size": 4, "learning-rate": 0.003}
-# On software Vulkan a step takes longer than anything else here.
-TINY = {"model-config.hidden-size": 32, "model-config.intermediate-size": 48, "model-config.max-position-embeddings": 32}
+# Sizes that fit no tile of a shader; small, since on software Vulkan a step takes longer than anything else here.
+ODD_SIZES = {"model-config.hidden-size": 40, "model-config.intermediate-size": 100, "model-config.max-position-embeddings": 37,
+             "per-device-train-batch-size": 3}
 SAME_BYTES = ("model.safetensors", "optimizer.safetensors")
+LOST_AT = 100  # submissions: after the first checkpoint, before the last step
 LOSS_AGREEMENT = 1e-3  # between devices, relative, at each step
 FIRST_LOSS_AGREEMENT = 1e-6  # between micro-batches of one step
 
@@ -195,7 +197,7 @@ def finished(runs, whole):
 
 
 def check_webgpu(runs, checks, env):
-    settings = {**SETTINGS, **TINY}
+    settings = {**SETTINGS, **ODD_SIZES}
     cpu = runs.train("cpu", {**settings, "device": "cpu"})
     gpu = {**settings, "device": "webgpu"}
     first = []
@@ -205,6 +207,8 @@ def check_webgpu(runs, checks, env):
     checks.check("they agree with the CPU at each step", lambda: agrees(first[0], cpu))
     checks.check("a second run gives the same bytes", lambda: same_bytes(runs.train("second", gpu, env), first[0], (10, STEPS)))
     checks.check("resumed from step 10 gives the same bytes", lambda: cut_and_resumed(runs, first[0], env))
+    checks.check("a device lost in mid-run is opened again, and the bytes are the same", lambda: lost(runs, gpu, first[0], env))
+    checks.check("a device lost for good ends the run with one error, its checkpoint whole", lambda: lost_for_good(runs, gpu, env))
 
 
 def agrees(run, cpu):
@@ -226,8 +230,26 @@ def cut_and_resumed(runs, whole, env):
     same_bytes(run, whole, (10, STEPS))
 
 
+def lost(runs, settings, whole, env):
+    done = runs.program.run(*runs.arguments("lost", {**settings, "save-steps": 5}),
+                            env={**env, "ATHANOR_FAULT": f"device-lost:{LOST_AT}:{LOST_AT}"})
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("opening the device again") == 1, f"the device was not lost, or not once: {done.stderr}"
+    same_bytes(runs.folder / "lost", whole)
+
+
+def lost_for_good(runs, settings, env):
+    done = runs.program.run(*runs.arguments("lost-for-good", {**settings, "save-steps": 5}),
+                            env={**env, "ATHANOR_FAULT": f"device-lost:{LOST_AT}"})
+    assert done.returncode == 1, f"exit {done.returncode}: {done.stderr}"
+    assert done.stderr.count("error: device lost") == 1 and done.stderr.splitlines()[-1].startswith("error:"), done.stderr
+    run = runs.folder / "lost-for-good"
+    no_leftovers(run)
+    runs.program.must("generate", "-m", run, "-p", "So", "-n", 2, "-q", "--device", "cpu")
+
+
 def check_long(runs, checks, env):
-    settings = {**SETTINGS, **TINY, "max-steps": 200, "save-steps": 0, "eval-steps": 0, "device": "webgpu"}
+    settings = {**SETTINGS, **ODD_SIZES, "max-steps": 200, "save-steps": 0, "eval-steps": 0, "device": "webgpu"}
     first = runs.train("run-0", settings, env)
     for i in range(1, 10):
         checks.check(f"run {i + 1} of 200 steps has the bytes of the first",

@@ -2,3 +2,6 @@
 include(${CMAKE_CURRENT_LIST_DIR}/house.cmake OPTIONAL)
 include(${CMAKE_CURRENT_LIST_DIR}/mingw.cmake OPTIONAL)
 include(${CMAKE_CURRENT_LIST_DIR}/tokenizer.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/judges.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/bad_input.cmake OPTIONAL)
+include(${CMAKE_CURRENT_LIST_DIR}/runs.cmake OPTIONAL)

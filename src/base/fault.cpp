@@ -1,6 +1,7 @@
 // The fault asked for, with the count of calls so far.
 #include "base/fault.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -12,10 +13,27 @@
 namespace athanor {
 namespace {
 
+/// What stands before the next colon; `rest` keeps what is behind it.
+std::string_view next_part(std::string_view& rest) {
+  const size_t colon = std::min(rest.find(':'), rest.size());
+  const std::string_view part = rest.substr(0, colon);
+  rest.remove_prefix(std::min(colon + 1, rest.size()));
+  return part;
+}
+
+int64_t count_of(std::string_view digits, std::string_view fault) {
+  int64_t count = 0;
+  const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  check(failed == std::errc() && stop == digits.data() + digits.size() && count >= 1,
+        "ATHANOR_FAULT: \"{}\" is not \"name\", \"name:first\" or \"name:first:last\" with counts of at least 1", fault);
+  return count;
+}
+
 struct Fault {
   std::mutex mutex;
   std::string name;
   int64_t first_failing = 1;
+  int64_t last_failing = INT64_MAX;
   int64_t calls = 0;
 
   Fault() {
@@ -23,16 +41,10 @@ struct Fault {
   }
 
   void set(std::string_view text) {
-    const size_t colon = text.find(':');
-    int64_t count = 1;
-    if (colon != std::string_view::npos) {
-      const std::string_view digits = text.substr(colon + 1);
-      const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-      check(failed == std::errc() && stop == digits.data() + digits.size() && count >= 1,
-            "ATHANOR_FAULT: \"{}\" is not \"name\" or \"name:count\" with a count of at least 1", text);
-    }
-    name = text.substr(0, colon);
-    first_failing = count;
+    std::string_view rest = text;
+    name = next_part(rest);
+    first_failing = rest.empty() ? 1 : count_of(next_part(rest), text);
+    last_failing = rest.empty() ? INT64_MAX : count_of(rest, text);
     calls = 0;
   }
 };
@@ -48,7 +60,8 @@ bool fault_due(std::string_view name) {
   Fault& fault = the_fault();
   const std::lock_guard lock(fault.mutex);
   if (fault.name.empty() || fault.name != name) return false;
-  return ++fault.calls >= fault.first_failing;
+  fault.calls += 1;
+  return fault.calls >= fault.first_failing && fault.calls <= fault.last_failing;
 }
 
 void set_fault(std::string_view fault) {

@@ -1,6 +1,6 @@
 // Faults that tests switch on where the real thing is hard to bring about: a disk that is full, a folder that cannot be
-// written (root ignores modes). Read once from $ATHANOR_FAULT, "name" or "name:count" (the count-th call and all after
-// it fail).
+// written (root ignores modes). Read once from $ATHANOR_FAULT, "name", "name:first" (the first-th call and all after
+// it fail) or "name:first:last" (those between fail).
 #pragma once
 
 #include <string_view>

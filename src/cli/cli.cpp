@@ -14,14 +14,10 @@
 #include "base/log.h"
 #include "cli/bench_command.h"
 #include "cli/data_command.h"
-#include "cli/bench_command.h"
-#include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
 #include "cli/generate_command.h"
 #include "cli/output.h"
-#include "cli/tokenizer_command.h"
-#include "cli/train_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
 
@@ -58,7 +54,8 @@ const CLI::App& named_command(const CLI::App& app) {
 }
 
 std::string full_name(const CLI::App& command) {
-  return command.get_parent() == nullptr ? command.get_name() : full_name(*command.get_parent()) + " " + command.get_name();
+  return command.get_parent() == nullptr ? command.get_name()
+                                         : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
 int say_error(std::string_view what) {
@@ -139,7 +136,9 @@ int run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.fallthrough();  // global options may stand behind the command; commands inherit this
   app.option_defaults()->always_capture_default();
-  app.footer("Example:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor generate -m runs/mine -p \"Once\" -n 200");
+  app.footer(
+      "Example:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor generate -m runs/mine -p \"Once\" -n "
+      "200");
   add_global_options(app);
   add_commands(app);
   try {

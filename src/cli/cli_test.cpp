@@ -16,9 +16,16 @@ namespace athanor::cli {
 namespace {
 
 TEST(CommandLine, ALineThatCannotBeUnderstoodGivesTwoAndSaysWhereHelpIs) {
-  const std::vector<std::vector<std::string>> lines = {
-      {}, {"frobnicate"}, {"--frobnicate"}, {"generate"}, {"generate", "-m"}, {"generate", "-m", "x", "-n", "many"},
-      {"generate", "-m", "x", "--frobnicate"}, {"generate", "-m", "x", "-p", "a", "-f", "b"}, {"doctor", "extra"}, {"-q", "-v", "doctor"}};
+  const std::vector<std::vector<std::string>> lines = {{},
+                                                       {"frobnicate"},
+                                                       {"--frobnicate"},
+                                                       {"generate"},
+                                                       {"generate", "-m"},
+                                                       {"generate", "-m", "x", "-n", "many"},
+                                                       {"generate", "-m", "x", "--frobnicate"},
+                                                       {"generate", "-m", "x", "-p", "a", "-f", "b"},
+                                                       {"doctor", "extra"},
+                                                       {"-q", "-v", "doctor"}};
   for (const std::vector<std::string>& line : lines) {
     const Outcome outcome = run_line(line);
     EXPECT_EQ(outcome.code, kNotUnderstood) << ::testing::PrintToString(line) << outcome.err;
@@ -32,7 +39,8 @@ TEST(CommandLine, ALineThatCannotBeUnderstoodGivesTwoAndSaysWhereHelpIs) {
 TEST(CommandLine, HelpIsOnStdoutWithAnExample) {
   Outcome outcome = run_line({"--help"});
   EXPECT_EQ(outcome.code, kDone);
-  for (const char* command : {"generate", "doctor", "Example"}) EXPECT_NE(outcome.out.find(command), std::string::npos) << command;
+  for (const char* command : {"generate", "doctor", "Example"})
+    EXPECT_NE(outcome.out.find(command), std::string::npos) << command;
   for (const char* command : {"generate", "doctor"}) {
     outcome = run_line({command, "--help"});
     EXPECT_EQ(outcome.code, kDone);

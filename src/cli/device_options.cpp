@@ -10,14 +10,17 @@ void add_device_options(CLI::App& command, device::DeviceOptions& options) {
   command.add_option("--device", options.name, "auto (the best GPU, else the CPU), cpu, webgpu or webgpu:N")
       ->type_name("NAME")
       ->group(group);
-  command.add_option("--threads", options.threads, "CPU threads; 0: all that this process may use")->type_name("N")->group(group);
+  command.add_option("--threads", options.threads, "CPU threads; 0: all that this process may use")
+      ->type_name("N")
+      ->group(group);
   command
       .add_option("--device-memory", options.memory_bytes,
                   "Memory to count on, such as 8GiB, where the device does not tell (0: what it tells)")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE")
       ->group(group);
-  command.add_flag("--checked", options.checked, "Keep the WebGPU library's bounds checks: slower, for finding faults")->group(group);
+  command.add_flag("--checked", options.checked, "Keep the WebGPU library's bounds checks: slower, for finding faults")
+      ->group(group);
 }
 
 std::unique_ptr<device::Device> open_device_and_say(const device::DeviceOptions& options) {

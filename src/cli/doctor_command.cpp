@@ -94,7 +94,8 @@ void run_case(device::Stream& stream, const kernels::KernelCase& kernel_case, Ke
   }
 }
 
-DeviceCheck check_device(const std::string& name, device::Device& device, bool all_cases, const ProgressSink& progress) {
+DeviceCheck check_device(const std::string& name, device::Device& device, bool all_cases,
+                         const ProgressSink& progress) {
   DeviceCheck result;
   result.name = name;
   result.info = device.info();
@@ -123,10 +124,11 @@ void print_limits(const device::DeviceInfo& info) {
   for (const std::string& feature : info.features) features += (features.empty() ? "" : ", ") + feature;
   print("  library: {}\n", info.library);
   print("  features: {}\n", features.empty() ? "none" : features);
-  print("  memory: {}; largest buffer {}, largest binding {}\n", human_bytes(info.memory_bytes), human_bytes(info.max_buffer_bytes),
-        human_bytes(info.max_binding_bytes));
+  print("  memory: {}; largest buffer {}, largest binding {}\n", human_bytes(info.memory_bytes),
+        human_bytes(info.max_buffer_bytes), human_bytes(info.max_binding_bytes));
   if (info.backend == device::Backend::Cpu) return;
-  print("  workgroups: {} of memory, {} threads\n", human_bytes(info.workgroup_memory_bytes), info.max_threads_per_workgroup);
+  print("  workgroups: {} of memory, {} threads\n", human_bytes(info.workgroup_memory_bytes),
+        info.max_threads_per_workgroup);
 }
 
 void print_check(const DeviceCheck& check) {
@@ -142,9 +144,10 @@ void print_check(const DeviceCheck& check) {
       print("  {:<5} {:<28} {} of {} cases: {}\n", verdict, kernel.kernel, kernel.failed, kernel.cases, kernel.error);
       continue;
     }
-    print("  {:<5} {:<28} error {:.1e}, allowed {:.1e} ({} case{}{})\n", verdict, kernel.kernel, kernel.worst.largest_error,
-          kernel.worst.allowed_error, kernel.cases, kernel.cases == 1 ? "" : "s",
-          kernel.failed == 0 ? "" : fmt::format(", {} wrong; {}: {}", kernel.failed, kernel.worst_case, kernel.worst.where));
+    print("  {:<5} {:<28} error {:.1e}, allowed {:.1e} ({} case{}{})\n", verdict, kernel.kernel,
+          kernel.worst.largest_error, kernel.worst.allowed_error, kernel.cases, kernel.cases == 1 ? "" : "s",
+          kernel.failed == 0 ? ""
+                             : fmt::format(", {} wrong; {}: {}", kernel.failed, kernel.worst_case, kernel.worst.where));
   }
   print("  {} kernels in {:.1f} s\n", check.kernels.size(), check.seconds);
 }
@@ -200,7 +203,8 @@ ordered_json system_json() {
 device::DeviceList devices_to_check(const DoctorSettings& settings, bool has_device) {
   if (!has_device) return device::list_devices(settings.device);
   device::DeviceList list;
-  list.devices.push_back({settings.device.name, "", [](const device::DeviceOptions& options) { return device::open_device(options); }});
+  list.devices.push_back(
+      {settings.device.name, "", [](const device::DeviceOptions& options) { return device::open_device(options); }});
   return list;
 }
 
@@ -208,7 +212,8 @@ std::vector<DeviceCheck> check_all(const device::DeviceList& list, const DoctorS
                                    const ProgressSink& progress) {
   std::vector<DeviceCheck> checks;
   for (const device::ListedDevice& listed : list.devices) {
-    const std::string name = listed.description.empty() ? listed.name : fmt::format("{} ({})", listed.name, listed.description);
+    const std::string name =
+        listed.description.empty() ? listed.name : fmt::format("{} ({})", listed.name, listed.description);
     std::unique_ptr<device::Device> device;
     try {
       device = listed.open(settings.device);
@@ -226,14 +231,18 @@ std::vector<DeviceCheck> check_all(const device::DeviceList& list, const DoctorS
 void print_absent(const device::DeviceList& list, bool has_webgpu) {
   for (const std::string& absent : list.absent) print("\nno adapter: {}\n", absent);
   if (has_webgpu) return;
-  print("\nWebGPU: nothing usable. It needs a Vulkan driver (on Debian and Ubuntu mesa-vulkan-drivers, or the one of the card's maker) and "
-        "a WebGPU library (./scripts/setup.sh fetches them, or $ATHANOR_WEBGPU_LIBRARY names one). Without them the CPU is used.\n");
+  print(
+      "\nWebGPU: nothing usable. It needs a Vulkan driver (on Debian and Ubuntu mesa-vulkan-drivers, or the one of the "
+      "card's maker) and "
+      "a WebGPU library (./scripts/setup.sh fetches them, or $ATHANOR_WEBGPU_LIBRARY names one). Without them the CPU "
+      "is used.\n");
 }
 
 void run_doctor(const DoctorSettings& settings, bool has_device, const ProgressSink& progress) {
   if (!settings.json) {
-    print("athanor {}\nsystem: {}, {}, {}, {} threads, {} memory\nBLAS: {}\n", ATHANOR_VERSION, system_name(), processor_family(),
-          cpu_name(), available_threads(), human_bytes(total_memory_bytes()), device::cpu::blas_description());
+    print("athanor {}\nsystem: {}, {}, {}, {} threads, {} memory\nBLAS: {}\n", ATHANOR_VERSION, system_name(),
+          processor_family(), cpu_name(), available_threads(), human_bytes(total_memory_bytes()),
+          device::cpu::blas_description());
   }
   const device::DeviceList list = devices_to_check(settings, has_device);
   const std::vector<DeviceCheck> checks = check_all(list, settings, has_device, progress);
@@ -270,7 +279,8 @@ void add_doctor_command(CLI::App& app) {
   command->add_flag("--all", settings->all_cases, "Every case of every kernel, not only the short ones");
   command->add_flag("--json", settings->json, "Print one JSON object");
   read_environment(*command);
-  command->footer("Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu");
+  command->footer(
+      "Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu");
   const CLI::Option* device = command->get_option("--device");
   command->callback([settings, command, device] {
     run_doctor(*settings, device->count() > 0, make_progress_sink(is_quiet(*command)));

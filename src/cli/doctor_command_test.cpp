@@ -31,7 +31,9 @@ TEST(DoctorCommand, PrintsOneLineAKernel) {
   const Outcome outcome = run_line({"doctor", "--device", "cpu"});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
   for (const kernels::KernelInfo& kernel : kernels::all_kernels()) {
-    EXPECT_NE(outcome.out.find(fmt::format("  ok    {:<28} error ", kernel.name)), std::string::npos) << kernel.name << "\n" << outcome.out;
+    EXPECT_NE(outcome.out.find(fmt::format("  ok    {:<28} error ", kernel.name)), std::string::npos)
+        << kernel.name << "\n"
+        << outcome.out;
   }
   for (const char* part : {"system: ", "BLAS: OpenBLAS", "device: the CPU", "features: "}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;

@@ -34,27 +34,42 @@ struct GenerateSettings {
 };
 
 void add_text_options(CLI::App& command, GenerateSettings& settings) {
-  command.add_option("-m,--model", settings.model, "Model folder, run folder or checkpoint")->required()->type_name("PATH");
-  command.add_option("--checkpoint", settings.checkpoint, "Of a run: best (by validation loss, the default), latest, or a step")
+  command.add_option("-m,--model", settings.model, "Model folder, run folder or checkpoint")
+      ->required()
+      ->type_name("PATH");
+  command
+      .add_option("--checkpoint", settings.checkpoint,
+                  "Of a run: best (by validation loss, the default), latest, or a step")
       ->type_name("WHICH");
-  CLI::Option* prompt = command.add_option("-p,--prompt", settings.prompt, "Text to go on from; without one, a new document")
-                            ->type_name("TEXT");
-  command.add_option("-f,--file", settings.prompt_file, "Read the prompt from a file (- is standard input), less one newline at its end")
+  CLI::Option* prompt =
+      command.add_option("-p,--prompt", settings.prompt, "Text to go on from; without one, a new document")
+          ->type_name("TEXT");
+  command
+      .add_option("-f,--file", settings.prompt_file,
+                  "Read the prompt from a file (- is standard input), less one newline at its end")
       ->excludes(prompt)
       ->type_name("FILE");
-  command.add_option("-n,--predict,--max-tokens", settings.max_tokens, "Tokens to write; -1: until the text or the context ends")
+  command
+      .add_option("-n,--predict,--max-tokens", settings.max_tokens,
+                  "Tokens to write; -1: until the text or the context ends")
       ->type_name("N");
-  command.add_option("-c,--ctx-size", settings.context, "Tokens of prompt and text together; 0: the model's context")->type_name("N");
-  command.add_flag("--parse-special", settings.parse_special, "Text in the prompt that spells a special token becomes that token");
+  command.add_option("-c,--ctx-size", settings.context, "Tokens of prompt and text together; 0: the model's context")
+      ->type_name("N");
+  command.add_flag("--parse-special", settings.parse_special,
+                   "Text in the prompt that spells a special token becomes that token");
   command.add_flag("--no-display-prompt", settings.hides_prompt, "Print the new text only");
   command.add_flag("--json", settings.json, "Print one JSON object with text, tokens and speed at the end");
 }
 
 CLI::Option* add_sampling_options(CLI::App& command, generate::SamplerOptions& sampler) {
   const std::string group = "Sampling (in this order: repeat penalty, top-k, top-p, min-p, temperature)";
-  command.add_option("--temp,--temperature", sampler.temperature, "0: always the most likely token")->type_name("X")->group(group);
+  command.add_option("--temp,--temperature", sampler.temperature, "0: always the most likely token")
+      ->type_name("X")
+      ->group(group);
   command.add_option("--top-k", sampler.top_k, "Keep the N most likely tokens; 0: all")->type_name("N")->group(group);
-  command.add_option("--top-p", sampler.top_p, "Keep the fewest that reach this probability; 1: all")->type_name("X")->group(group);
+  command.add_option("--top-p", sampler.top_p, "Keep the fewest that reach this probability; 1: all")
+      ->type_name("X")
+      ->group(group);
   command.add_option("--min-p", sampler.min_p, "Keep those this likely relative to the most likely; 0: all")
       ->type_name("X")
       ->group(group);
@@ -87,7 +102,8 @@ void say_model(const GenerateSettings& settings, const generate::ModelSource& so
   log_info("model: {}, checkpoint {}{} ({})", settings.model, *source.step, loss, source.reason);
 }
 
-std::vector<uint32_t> prompt_tokens(const GenerateSettings& settings, const generate::LoadedModel& loaded, std::string_view prompt) {
+std::vector<uint32_t> prompt_tokens(const GenerateSettings& settings, const generate::LoadedModel& loaded,
+                                    std::string_view prompt) {
   std::vector<uint32_t> tokens = loaded.leading_tokens;
   loaded.tokenizer.encode_to(prompt, tokens, {settings.parse_special, 1});
   // Behind the end of one document starts the next.
@@ -98,29 +114,35 @@ std::vector<uint32_t> prompt_tokens(const GenerateSettings& settings, const gene
 /// Positions to keep: no more than the text can fill, so that a long context costs memory only when it is used.
 int64_t context_length(const GenerateSettings& settings, const nn::LlamaConfig& config, size_t prompt_length) {
   const int64_t most = config.max_position_embeddings;
-  check(settings.context >= 0, "generate: --ctx-size {}: pass a number of tokens, or 0 for the model's {}", settings.context, most);
+  check(settings.context >= 0, "generate: --ctx-size {}: pass a number of tokens, or 0 for the model's {}",
+        settings.context, most);
   check(settings.context <= most,
-        "generate: --ctx-size {} is longer than the model's context of {} tokens (max_position_embeddings); pass at most that",
+        "generate: --ctx-size {} is longer than the model's context of {} tokens (max_position_embeddings); pass at "
+        "most that",
         settings.context, most);
   const int64_t context = settings.context > 0 ? settings.context : most;
   // Before the prompt is printed; the generator would refuse it after.
   check(static_cast<int64_t>(prompt_length) <= context,
-        "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the model's is {})",
+        "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the "
+        "model's is {})",
         prompt_length, context, most);
-  return settings.max_tokens < 0 ? context : std::min(context, static_cast<int64_t>(prompt_length) + settings.max_tokens);
+  return settings.max_tokens < 0 ? context
+                                 : std::min(context, static_cast<int64_t>(prompt_length) + settings.max_tokens);
 }
 
 void say_speed(const generate::GenerateResult& result) {
-  log_info("prompt: {} tokens, {:.1f} tok/s; text: {} tokens, {:.1f} tok/s", result.prompt_tokens, result.prompt_tokens_per_second(),
-           result.tokens.size(), result.decode_tokens_per_second());
+  log_info("prompt: {} tokens, {:.1f} tok/s; text: {} tokens, {:.1f} tok/s", result.prompt_tokens,
+           result.prompt_tokens_per_second(), result.tokens.size(), result.decode_tokens_per_second());
 }
 
-void say_why_it_ended(const generate::GenerateResult& result, const GenerateSettings& settings, const nn::LlamaConfig& config) {
+void say_why_it_ended(const generate::GenerateResult& result, const GenerateSettings& settings,
+                      const nn::LlamaConfig& config) {
   if (result.stop != generate::StopReason::ContextFull) return;
   const int64_t context = settings.context > 0 ? settings.context : config.max_position_embeddings;
   log_warning("the text ended because the context of {} tokens is full{}", context,
-              context < config.max_position_embeddings ? fmt::format("; the model can take {}, see --ctx-size", config.max_position_embeddings)
-                                                       : "");
+              context < config.max_position_embeddings
+                  ? fmt::format("; the model can take {}, see --ctx-size", config.max_position_embeddings)
+                  : "");
 }
 
 std::string result_json(const GenerateSettings& settings, const generate::ModelSource& source, std::string_view prompt,
@@ -153,7 +175,8 @@ void run_generate(GenerateSettings& settings) {
   const generate::LoadedModel loaded = generate::load_model(stream, source);
   const nn::LlamaConfig& config = loaded.model.config();
   const std::vector<uint32_t> tokens = prompt_tokens(settings, loaded, prompt);
-  generate::Generator generator(stream, loaded.model, loaded.tokenizer, context_length(settings, config, tokens.size()));
+  generate::Generator generator(stream, loaded.model, loaded.tokenizer,
+                                context_length(settings, config, tokens.size()));
 
   catch_interrupts();
   if (settings.sampler.temperature > 0) log_info("seed: {}", settings.sampler.seed);

@@ -44,7 +44,8 @@ TEST_F(GenerateCommand, PrintsPromptAndTextOnStdoutAndTheRestOnStderr) {
   EXPECT_EQ(result["tokens"].size(), 12U);
   EXPECT_EQ(result["prompt_tokens"], 6);
   EXPECT_EQ(result["stop"], "max_tokens");
-  for (const char* part : {"device: the CPU", "model: ", "tok/s"}) EXPECT_NE(outcome.err.find(part), std::string::npos) << part;
+  for (const char* part : {"device: the CPU", "model: ", "tok/s"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part;
   const Outcome alone = generate({"-p", "ROMEO:", "-n", "12", "--temp", "0", "--no-display-prompt", "-q"});
   EXPECT_EQ(alone.out, result["text"].get<std::string>() + "\n");
   EXPECT_EQ(alone.err, "");
@@ -60,7 +61,8 @@ TEST_F(GenerateCommand, TheSeedOnStderrWritesTheSameTextAgain) {
 
 TEST_F(GenerateCommand, ReadsThePromptFromAFileLessItsLastNewline) {
   const std::string file = folder_.put("prompt.txt", "ROMEO:\n").string();
-  EXPECT_EQ(generate({"-f", file, "-n", "3", "--temp", "0"}).out, generate({"-p", "ROMEO:", "-n", "3", "--temp", "0"}).out);
+  EXPECT_EQ(generate({"-f", file, "-n", "3", "--temp", "0"}).out,
+            generate({"-p", "ROMEO:", "-n", "3", "--temp", "0"}).out);
 }
 
 TEST_F(GenerateCommand, SpecialTokensInThePromptArePlainTextUnlessAskedFor) {
@@ -88,7 +90,8 @@ TEST_F(GenerateCommand, NamesTheCheckpointThatItTookFromARun) {
   folder_.put("run/latest", "checkpoint-20\n");
   Outcome outcome = generate({"-n", "1"}, folder_ / "run");
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
-  EXPECT_NE(outcome.err.find("checkpoint 10, val_loss 2.5000 (best by val_loss of 2 checkpoints)"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("checkpoint 10, val_loss 2.5000 (best by val_loss of 2 checkpoints)"), std::string::npos)
+      << outcome.err;
   outcome = generate({"-n", "1", "--checkpoint", "latest"}, folder_ / "run");
   EXPECT_NE(outcome.err.find("checkpoint 20"), std::string::npos) << outcome.err;
 }
@@ -96,7 +99,8 @@ TEST_F(GenerateCommand, NamesTheCheckpointThatItTookFromARun) {
 TEST_F(GenerateCommand, SaysThatTheContextIsFull) {
   const Outcome outcome = generate({"-p", "abcd", "-n", "-1", "-c", "8", "--temp", "0"});
   EXPECT_EQ(outcome.code, kDone);
-  EXPECT_NE(outcome.err.find("warning: the text ended because the context of 8 tokens is full; the model can take 64"), std::string::npos)
+  EXPECT_NE(outcome.err.find("warning: the text ended because the context of 8 tokens is full; the model can take 64"),
+            std::string::npos)
       << outcome.err;
 }
 

@@ -58,10 +58,10 @@ class ProgressLine {
   }
 
   ProgressStyle style_;
-  bool is_open_ = false;     // the cursor stands behind a line that is redrawn
+  bool is_open_ = false;  // the cursor stands behind a line that is redrawn
   bool has_shown_ = false;
   double last_shown_ = 0;
-  std::string pending_;      // came too early to be shown
+  std::string pending_;  // came too early to be shown
 };
 
 bool terminal_can_redraw() {

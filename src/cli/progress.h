@@ -10,8 +10,8 @@ namespace athanor::cli {
 
 /// Where progress goes and how. The defaults of write and clock are stderr and the steady clock; tests pass their own.
 struct ProgressStyle {
-  bool redraws = false;                 // one line that is overwritten
-  double plain_interval_seconds = 10;   // else: a line at most this often, and the last text when the progress ends
+  bool redraws = false;                // one line that is overwritten
+  double plain_interval_seconds = 10;  // else: a line at most this often, and the last text when the progress ends
   std::function<void(std::string_view)> write{};
   std::function<double()> clock{};
 };

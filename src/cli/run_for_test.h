@@ -33,7 +33,8 @@ inline Outcome run_line(const std::vector<std::string>& arguments) {
 /// "error: ..." and nothing else on its line.
 inline bool is_one_error_line(const std::string& err) {
   const size_t begin = err.find("error: ");
-  return begin != std::string::npos && (begin == 0 || err[begin - 1] == '\n') && err.find('\n', begin) == err.size() - 1;
+  return begin != std::string::npos && (begin == 0 || err[begin - 1] == '\n') &&
+         err.find('\n', begin) == err.size() - 1;
 }
 
 }  // namespace athanor::cli

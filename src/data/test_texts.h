@@ -41,9 +41,14 @@ inline std::string small_corpus() {
                                        "and",    "their",  "son",   "within",  "a",      "castle", "while", "Ankara",
                                        "'dan",   "trees",  "123",   "fall",    "çok",    "güzel",  "日本",  "x = y;",
                                        "return", "(void)", "naïve", "don't",   "WE'LL",  "ROMEO:"};
+  const std::vector<std::string> syllables{"ka", "lo",  "mi",  "ten", "sur", "pra",
+                                           "ne", "vol", "dis", "ger", "ham", "let"};
   std::mt19937 random(1);
+  const auto any_of = [&random](const std::vector<std::string>& list) { return list[random() % list.size()]; };
   for (int line = 0; line < 400; ++line) {
-    for (int word = 0; word < 12; ++word) text += words[random() % words.size()] + " ";
+    for (int word = 0; word < 12; ++word) {
+      text += (word % 3 == 0 ? any_of(syllables) + any_of(syllables) + any_of(syllables) : any_of(words)) + " ";
+    }
     text += line % 5 == 0 ? "\n\n" : "\n";
   }
   return text;

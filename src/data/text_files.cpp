@@ -85,8 +85,8 @@ TextFiles find_text_files(const std::vector<fs::path>& inputs) {
     found.paths.push_back(input);
   }
   const std::string skipped = found.skipped_text();
-  check(!found.paths.empty(), "text: there is no text file in {}{}{}; pass files or folders of text", inputs.front().string(),
-        skipped.empty() ? "" : ": ", skipped);
+  check(!found.paths.empty(), "text: there is no text file in {}{}{}; pass files or folders of text",
+        inputs.front().string(), skipped.empty() ? "" : ": ", skipped);
   return found;
 }
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -40,10 +40,11 @@ std::vector<std::string> pieces_of(Split split, std::string_view text) {
   return pieces;
 }
 
+/// Processor time, which other programs on the machine do not change.
 double seconds(const std::function<void()>& action) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   action();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 TEST(Splitter, CutsAsTheThreeExpressionsSay) {
@@ -218,7 +219,7 @@ TEST(Tokenizer, RefusesFilesThatItWouldNotEncodeExactly) {
   EXPECT_THAT(refusal([](json& f) { f["model"]["vocab"]["zqj"] = 4000000000u; }), HasSubstr("too large"));
   EXPECT_THAT(refusal([](json& f) { f["model"]["vocab"]["zqj"] = 5; }), HasSubstr("given twice"));
   EXPECT_THAT(refusal([](json& f) { f["model"]["vocab"]["zqj"] = -1; }), HasSubstr("not a whole number"));
-  EXPECT_THAT(refusal([](json& f) { f["model"]["vocab"].erase("a"); }), HasSubstr("0x61"));
+  EXPECT_THAT(refusal([](json& f) { f["model"]["vocab"].erase("a"); }), HasSubstr("\"a\", which model.vocab lacks"));
   EXPECT_THAT(refusal([](json& f) { f["added_tokens"][0]["id"] = 7; }), HasSubstr("of another token"));
   EXPECT_THAT(refusal([](json& f) { f["added_tokens"][0]["lstrip"] = true; }), HasSubstr("lstrip"));
   EXPECT_THAT(refusal([](json& f) { f["model"] = json::array(); }), HasSubstr("model is not an object"));

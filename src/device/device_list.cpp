@@ -17,8 +17,8 @@ ListedDevice listed(const std::filesystem::path& library, size_t index, const we
   device.open = [library, index](const DeviceOptions& options) {
     std::string why_none;
     std::vector<webgpu::Adapter> adapters = webgpu::find_adapters(library, options, why_none);
-    check(index < adapters.size(), "device webgpu:{}: it was there a moment ago; {} now has {} adapters", index, library.string(),
-          adapters.size());
+    check(index < adapters.size(), "device webgpu:{}: it was there a moment ago; {} now has {} adapters", index,
+          library.string(), adapters.size());
     return webgpu::open_webgpu_device(std::move(adapters[index]), options);
   };
   return device;

@@ -11,8 +11,8 @@ namespace athanor::device {
 
 /// A device that is there. Opening it is left to the caller, one at a time: each takes memory.
 struct ListedDevice {
-  std::string name;  // "cpu", "webgpu:0"
-  std::string description;  // "NVIDIA H200 through libwebgpu_dawn.so"
+  std::string name;                                                   // "cpu", "webgpu:0"
+  std::string description;                                            // "NVIDIA H200 through libwebgpu_dawn.so"
   std::function<std::unique_ptr<Device>(const DeviceOptions&)> open;  // its options' name is not read
 };
 

@@ -20,10 +20,14 @@ double rate(int64_t count, double seconds) { return seconds > 0 ? static_cast<do
 
 std::string_view name_of(StopReason reason) {
   switch (reason) {
-    case StopReason::EndOfText: return "end_of_text";
-    case StopReason::MaxTokens: return "max_tokens";
-    case StopReason::ContextFull: return "context_full";
-    case StopReason::Stopped: break;
+    case StopReason::EndOfText:
+      return "end_of_text";
+    case StopReason::MaxTokens:
+      return "max_tokens";
+    case StopReason::ContextFull:
+      return "context_full";
+    case StopReason::Stopped:
+      break;
   }
   return "stopped";
 }
@@ -72,13 +76,16 @@ bool Generator::feed_prompt(std::span<const uint32_t> prompt, const GenerateOpti
   return true;
 }
 
-GenerateResult Generator::generate(std::span<const uint32_t> prompt, const GenerateOptions& options, const TextFunction& on_text) {
+GenerateResult Generator::generate(std::span<const uint32_t> prompt, const GenerateOptions& options,
+                                   const TextFunction& on_text) {
   const int64_t prompt_length = static_cast<int64_t>(prompt.size());
   check(prompt_length > 0, "generate: the prompt has no tokens; pass at least one");
   check(prompt_length <= context_length(),
-        "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the model's is {})",
+        "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the "
+        "model's is {})",
         prompt_length, context_length(), model_.config().max_position_embeddings);
-  check(options.max_tokens >= -1, "generate: {} tokens were asked for; pass a number, or -1 for no bound", options.max_tokens);
+  check(options.max_tokens >= -1, "generate: {} tokens were asked for; pass a number, or -1 for no bound",
+        options.max_tokens);
 
   Sampler sampler(options.sampler);
   data::StreamDecoder decoder(tokenizer_);

@@ -17,10 +17,10 @@
 namespace athanor::generate {
 
 struct GenerateOptions {
-  int64_t max_tokens = 256;              // -1: until the text or the context ends
+  int64_t max_tokens = 256;  // -1: until the text or the context ends
   SamplerOptions sampler;
-  std::vector<uint32_t> end_tokens;      // any of these ends the text and is not part of it
-  std::function<bool()> should_stop{};   // asked before each chunk of the prompt and each token; empty: never
+  std::vector<uint32_t> end_tokens;     // any of these ends the text and is not part of it
+  std::function<bool()> should_stop{};  // asked before each chunk of the prompt and each token; empty: never
 };
 
 enum class StopReason { EndOfText, MaxTokens, ContextFull, Stopped };
@@ -33,8 +33,8 @@ struct GenerateResult {
   std::string text;
   StopReason stop = StopReason::MaxTokens;
   int64_t prompt_tokens = 0;
-  double prompt_seconds = 0;     // until the logits of the first token are on the host
-  int64_t decoded_tokens = 0;    // tokens fed one by one after the prompt
+  double prompt_seconds = 0;   // until the logits of the first token are on the host
+  int64_t decoded_tokens = 0;  // tokens fed one by one after the prompt
   double decode_seconds = 0;
 
   double prompt_tokens_per_second() const;
@@ -54,7 +54,8 @@ class Generator {
   int64_t context_length() const { return cache_.capacity(); }
 
   /// Throws Error for an empty prompt, one that is longer than the context (with both numbers), and logits that are not numbers.
-  GenerateResult generate(std::span<const uint32_t> prompt, const GenerateOptions& options, const TextFunction& on_text = {});
+  GenerateResult generate(std::span<const uint32_t> prompt, const GenerateOptions& options,
+                          const TextFunction& on_text = {});
 
  private:
   bool feed_prompt(std::span<const uint32_t> prompt, const GenerateOptions& options);

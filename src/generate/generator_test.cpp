@@ -27,7 +27,8 @@ GenerateOptions greedy(int64_t max_tokens) {
 }
 
 /// The most likely tokens, each found by a forward pass over everything before it.
-std::vector<uint32_t> continue_without_cache(device::Stream& stream, const nn::Llama& model, std::vector<uint32_t> tokens, int count) {
+std::vector<uint32_t> continue_without_cache(device::Stream& stream, const nn::Llama& model,
+                                             std::vector<uint32_t> tokens, int count) {
   const int64_t vocabulary = model.config().vocab_size;
   std::vector<uint32_t> written;
   for (int i = 0; i < count; ++i) {
@@ -196,7 +197,8 @@ TEST(KvCache, RefusesRowsThatDoNotFit) {
   const nn::Llama model = test_model(stream);
   KvCache cache(stream, model.config(), 4);
   const std::vector<uint32_t> tokens = some_tokens(5);
-  EXPECT_ERROR(model.hidden({stream}, tokens, {1, 5, 0}, cache.attention()), "5 new tokens do not fit behind 0 in a context of 4");
+  EXPECT_ERROR(model.hidden({stream}, tokens, {1, 5, 0}, cache.attention()),
+               "5 new tokens do not fit behind 0 in a context of 4");
 }
 
 }  // namespace

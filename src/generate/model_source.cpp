@@ -71,7 +71,8 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& run) {
 
 std::string list_steps(const std::vector<Checkpoint>& checkpoints) {
   std::string list;
-  for (const Checkpoint& checkpoint : checkpoints) list += fmt::format("{}{}", list.empty() ? "" : ", ", checkpoint.step);
+  for (const Checkpoint& checkpoint : checkpoints)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", checkpoint.step);
   return list;
 }
 
@@ -91,7 +92,8 @@ const Checkpoint& latest_of(const std::vector<Checkpoint>& checkpoints, const fs
   const std::optional<int64_t> step = step_in(name);
   const Checkpoint* named = step ? find_step(checkpoints, *step) : nullptr;
   constexpr size_t kShown = 80;
-  check(named != nullptr, "{}: names \"{}\", which is no checkpoint of this run; pass --checkpoint with one that is there: {}",
+  check(named != nullptr,
+        "{}: names \"{}\", which is no checkpoint of this run; pass --checkpoint with one that is there: {}",
         path.string(), name.substr(0, kShown), list_steps(checkpoints));
   return *named;
 }
@@ -117,21 +119,25 @@ ModelSource choose(const fs::path& run, const std::vector<Checkpoint>& checkpoin
   }
   if (which == "latest") return chosen(latest_of(checkpoints, run), "the latest " + of_all);
   const std::optional<int64_t> step = number_in(which);
-  check(step.has_value(), "checkpoint \"{}\": pass best, latest or a step; {} has: {}", which, run.string(), list_steps(checkpoints));
+  check(step.has_value(), "checkpoint \"{}\": pass best, latest or a step; {} has: {}", which, run.string(),
+        list_steps(checkpoints));
   const Checkpoint* found = find_step(checkpoints, *step);
-  check(found != nullptr, "{}: has no checkpoint of step {}; there are: {}", run.string(), *step, list_steps(checkpoints));
+  check(found != nullptr, "{}: has no checkpoint of step {}; there are: {}", run.string(), *step,
+        list_steps(checkpoints));
   return chosen(*found, "as asked, " + of_all);
 }
 
 json read_json_if_there(const fs::path& path) {
   if (!fs::exists(path)) return json::object();
   json object = json::parse(read_text(path), nullptr, false);
-  check(!object.is_discarded() && object.is_object(), "{}: not a JSON object; remove it or take it from the model again", path.string());
+  check(!object.is_discarded() && object.is_object(),
+        "{}: not a JSON object; remove it or take it from the model again", path.string());
   return object;
 }
 
 /// Ids of an entry that is one id or a list of them.
-void add_ids(const json& object, const char* key, int64_t vocabulary, const fs::path& path, std::vector<uint32_t>& ids) {
+void add_ids(const json& object, const char* key, int64_t vocabulary, const fs::path& path,
+             std::vector<uint32_t>& ids) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return;
   const json list = found->is_array() ? *found : json::array({*found});
@@ -142,7 +148,8 @@ void add_ids(const json& object, const char* key, int64_t vocabulary, const fs::
   }
 }
 
-std::vector<uint32_t> end_tokens_of(const fs::path& folder, const nn::LlamaConfig& config, const data::Tokenizer& tokenizer) {
+std::vector<uint32_t> end_tokens_of(const fs::path& folder, const nn::LlamaConfig& config,
+                                    const data::Tokenizer& tokenizer) {
   std::vector<uint32_t> ids;
   for (const char* name : {"config.json", "generation_config.json"}) {
     add_ids(read_json_if_there(folder / name), "eos_token_id", config.vocab_size, folder / name, ids);
@@ -158,7 +165,8 @@ std::optional<std::string> token_text(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return std::nullopt;
   if (found->is_string()) return found->get<std::string>();
-  if (found->is_object() && found->contains("content") && (*found)["content"].is_string()) return (*found)["content"].get<std::string>();
+  if (found->is_object() && found->contains("content") && (*found)["content"].is_string())
+    return (*found)["content"].get<std::string>();
   return std::nullopt;
 }
 
@@ -200,11 +208,14 @@ void check_hashes(const fs::path& folder) {
   const auto hashes = state.find("files");
   if (hashes == state.end() || !hashes->is_object()) return;
   for (const auto& [name, hash] : hashes->items()) {
-    const bool is_read = name == "config.json" || name == "tokenizer.json" || (name.starts_with("model") && name.ends_with(".safetensors"));
+    const bool is_read = name == "config.json" || name == "tokenizer.json" ||
+                         (name.starts_with("model") && name.ends_with(".safetensors"));
     if (!is_read || fs::path(name).filename() != fs::path(name)) continue;
-    check(fs::exists(folder / name), "{}: is missing from the checkpoint; pass --checkpoint with another one", (folder / name).string());
+    check(fs::exists(folder / name), "{}: is missing from the checkpoint; pass --checkpoint with another one",
+          (folder / name).string());
     check(hash.is_string() && hash_file(folder / name) == hash.get<std::string>(),
-          "{}: is truncated or altered (its hash is not the one in trainer_state.json); pass --checkpoint with another one",
+          "{}: is truncated or altered (its hash is not the one in trainer_state.json); pass --checkpoint with another "
+          "one",
           (folder / name).string());
   }
 }
@@ -215,15 +226,19 @@ ModelSource find_model(const fs::path& path, std::string_view checkpoint) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   check(fs::exists(status), "{}: no such folder; pass a model folder, a run or a checkpoint", path.string());
-  check(fs::is_directory(status), "{}: is a file; this version reads model folders (config.json), runs and checkpoints", path.string());
+  check(fs::is_directory(status), "{}: is a file; this version reads model folders (config.json), runs and checkpoints",
+        path.string());
   if (fs::exists(path / "config.json")) {
-    check(checkpoint.empty(), "{}: is a model, not a run, so there is no checkpoint \"{}\" to choose; leave --checkpoint out",
+    check(checkpoint.empty(),
+          "{}: is a model, not a run, so there is no checkpoint \"{}\" to choose; leave --checkpoint out",
           path.string(), checkpoint);
     return {path, std::nullopt, std::nullopt, ""};
   }
   const std::vector<Checkpoint> checkpoints = checkpoints_in(path);
-  check(!checkpoints.empty(), "{}: holds neither a model (config.json) nor a run's checkpoints (checkpoint-<step>/); {}", path.string(),
-        fs::exists(path / "config.yaml") ? "train it until its first checkpoint" : "pass a model folder, a run or a checkpoint");
+  check(!checkpoints.empty(),
+        "{}: holds neither a model (config.json) nor a run's checkpoints (checkpoint-<step>/); {}", path.string(),
+        fs::exists(path / "config.yaml") ? "train it until its first checkpoint"
+                                         : "pass a model folder, a run or a checkpoint");
   return choose(path, checkpoints, checkpoint);
 }
 
@@ -234,8 +249,9 @@ LoadedModel load_model(device::Stream& stream, const ModelSource& source) {
         tokenizer_path.string());
   data::Tokenizer tokenizer = data::Tokenizer::load(tokenizer_path);
   nn::Llama model = nn::load_model(stream, source.folder, nn::Trained::No);
-  check(tokenizer.vocab_size() <= model.config().vocab_size, "{}: has {} ids but config.json gives the model {}; they are of two models",
-        tokenizer_path.string(), tokenizer.vocab_size(), model.config().vocab_size);
+  check(tokenizer.vocab_size() <= model.config().vocab_size,
+        "{}: has {} ids but config.json gives the model {}; they are of two models", tokenizer_path.string(),
+        tokenizer.vocab_size(), model.config().vocab_size);
   std::vector<uint32_t> end_tokens = end_tokens_of(source.folder, model.config(), tokenizer);
   std::vector<uint32_t> leading_tokens = leading_tokens_of(source.folder, tokenizer);
   return {std::move(model), std::move(tokenizer), std::move(end_tokens), std::move(leading_tokens)};

@@ -18,7 +18,7 @@ struct ModelSource {
   std::filesystem::path folder;    // holds config.json, the weights and tokenizer.json
   std::optional<int64_t> step;     // of a checkpoint chosen from a run
   std::optional<double> val_loss;  // of that checkpoint, when it was evaluated
-  std::string reason;              // why it was chosen: "best by val_loss of 3 checkpoints"; empty unless chosen from a run
+  std::string reason;  // why it was chosen: "best by val_loss of 3 checkpoints"; empty unless chosen from a run
 };
 
 /// path: a model folder (config.json), a checkpoint (likewise) or a run folder (checkpoint-<step>/, `latest`). checkpoint: which one of
@@ -30,8 +30,9 @@ ModelSource find_model(const std::filesystem::path& path, std::string_view check
 struct LoadedModel {
   nn::Llama model;
   data::Tokenizer tokenizer;
-  std::vector<uint32_t> end_tokens;      // any of them ends a text
-  std::vector<uint32_t> leading_tokens;  // what the tokenizer's files put before every text: none, or a begin-of-text token
+  std::vector<uint32_t> end_tokens;  // any of them ends a text
+  std::vector<uint32_t>
+      leading_tokens;  // what the tokenizer's files put before every text: none, or a begin-of-text token
 };
 
 /// Reads the folder. Where trainer_state.json keeps hashes, the files that are read must match them. Throws Error naming the file.

@@ -32,7 +32,9 @@ class FindModel : public ::testing::Test {
     std::filesystem::create_directory(run_ / name);
     run_.put(name + "/trainer_state.json", state);
   }
-  void put_state(int step, std::string_view state) { run_.put("checkpoint-" + std::to_string(step) + "/trainer_state.json", state); }
+  void put_state(int step, std::string_view state) {
+    run_.put("checkpoint-" + std::to_string(step) + "/trainer_state.json", state);
+  }
 
   TestFolder run_;
 };
@@ -77,10 +79,12 @@ TEST_F(FindModel, PassesOverADamagedState) {
 TEST_F(FindModel, LatestCannotLeadOutOfTheRun) {
   TestFolder elsewhere;
   std::filesystem::create_directory(elsewhere / "checkpoint-5");
-  for (const std::string& text : {(elsewhere / "checkpoint-5").string(), std::string("../checkpoint-5"), std::string("checkpoint-5"),
-                                  std::string("checkpoint-"), std::string(), std::string(100000, 'x')}) {
+  for (const std::string& text :
+       {(elsewhere / "checkpoint-5").string(), std::string("../checkpoint-5"), std::string("checkpoint-5"),
+        std::string("checkpoint-"), std::string(), std::string(100000, 'x')}) {
     run_.put("latest", text);
-    EXPECT_ERROR(find_model(run_.path(), "latest"), "which is no checkpoint of this run; pass --checkpoint with one that is there: 10, 20");
+    EXPECT_ERROR(find_model(run_.path(), "latest"),
+                 "which is no checkpoint of this run; pass --checkpoint with one that is there: 10, 20");
   }
 }
 
@@ -138,7 +142,8 @@ TEST_F(LoadModel, PutsTheBeginOfTextFirstWhenItsFilesAskForIt) {
 
 TEST_F(LoadModel, RefusesAFileThatIsNotAsTheTrainerLeftIt) {
   const std::string hash = hash_file(folder_ / "model.safetensors");
-  folder_.put("trainer_state.json", R"({"files": {"model.safetensors": ")" + hash + R"(", "optimizer.safetensors": "not read"}})");
+  folder_.put("trainer_state.json",
+              R"({"files": {"model.safetensors": ")" + hash + R"(", "optimizer.safetensors": "not read"}})");
   EXPECT_NO_THROW(load());
   std::string bytes = TestFolder::read(folder_ / "model.safetensors");
   bytes.back() = static_cast<char>(bytes.back() ^ 1);

@@ -22,8 +22,10 @@ void check_options(const SamplerOptions& options) {
   check(std::isfinite(options.temperature) && options.temperature >= 0,
         "sampler: temperature is {}; pass 0 (greedy) or a number above it", options.temperature);
   check(options.top_k >= 0, "sampler: top-k is {}; pass 0 (all) or how many tokens to keep", options.top_k);
-  check(options.top_p > 0 && options.top_p <= 1, "sampler: top-p is {}; pass a number above 0 up to 1 (all)", options.top_p);
-  check(options.min_p >= 0 && options.min_p <= 1, "sampler: min-p is {}; pass a number from 0 (all) to 1", options.min_p);
+  check(options.top_p > 0 && options.top_p <= 1, "sampler: top-p is {}; pass a number above 0 up to 1 (all)",
+        options.top_p);
+  check(options.min_p >= 0 && options.min_p <= 1, "sampler: min-p is {}; pass a number from 0 (all) to 1",
+        options.min_p);
   check(std::isfinite(options.repeat_penalty) && options.repeat_penalty > 0,
         "sampler: repeat-penalty is {}; pass 1 (off) or a number above it", options.repeat_penalty);
   check(options.repeat_last_n >= -1, "sampler: repeat-last-n is {}; pass -1 (the whole text) or a number of tokens",
@@ -37,13 +39,15 @@ void Sampler::fill_candidates(std::span<const float> logits) {
   float largest = -std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < logits.size(); ++i) {
     check(!std::isnan(logits[i]) && logits[i] < std::numeric_limits<float>::infinity(),
-          "sampler: the logit of token {} is {}; the model's weights or the device's numbers are broken (athanor doctor checks "
+          "sampler: the logit of token {} is {}; the model's weights or the device's numbers are broken (athanor "
+          "doctor checks "
           "the device)",
           i, logits[i]);
     candidates_[i] = {static_cast<uint32_t>(i), logits[i], 0};
     largest = std::max(largest, logits[i]);
   }
-  check(std::isfinite(largest), "sampler: none of {} logits is a number; the model's weights are broken", logits.size());
+  check(std::isfinite(largest), "sampler: none of {} logits is a number; the model's weights are broken",
+        logits.size());
 }
 
 /// A positive logit is divided and a negative one multiplied, so that a seen token always becomes less likely. Each token is
@@ -95,10 +99,12 @@ void Sampler::keep_min_p() {
   float largest = candidates_.front().logit;
   for (const Candidate& candidate : candidates_) largest = std::max(largest, candidate.logit);
   const double least = static_cast<double>(largest) + std::log(static_cast<double>(options_.min_p));
-  std::erase_if(candidates_, [least](const Candidate& candidate) { return static_cast<double>(candidate.logit) < least; });
+  std::erase_if(candidates_,
+                [least](const Candidate& candidate) { return static_cast<double>(candidate.logit) < least; });
 }
 
-std::span<const Sampler::Candidate> Sampler::distribution(std::span<const float> logits, std::span<const uint32_t> previous) {
+std::span<const Sampler::Candidate> Sampler::distribution(std::span<const float> logits,
+                                                          std::span<const uint32_t> previous) {
   fill_candidates(logits);
   penalize(previous);
   if (options_.temperature == 0) {

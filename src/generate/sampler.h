@@ -9,12 +9,12 @@
 namespace athanor::generate {
 
 struct SamplerOptions {
-  float temperature = 0.8F;      // 0: greedy, the most likely token
-  int64_t top_k = 40;            // keep the k most likely; 0: all
-  float top_p = 0.95F;           // keep the fewest most likely whose probabilities reach p; 1: all
-  float min_p = 0.05F;           // keep those at least this likely relative to the most likely; 0: all
-  float repeat_penalty = 1.0F;   // above 1: tokens of the last repeat_last_n become less likely; 1: off
-  int64_t repeat_last_n = 64;    // -1: the whole text
+  float temperature = 0.8F;     // 0: greedy, the most likely token
+  int64_t top_k = 40;           // keep the k most likely; 0: all
+  float top_p = 0.95F;          // keep the fewest most likely whose probabilities reach p; 1: all
+  float min_p = 0.05F;          // keep those at least this likely relative to the most likely; 0: all
+  float repeat_penalty = 1.0F;  // above 1: tokens of the last repeat_last_n become less likely; 1: off
+  int64_t repeat_last_n = 64;   // -1: the whole text
   uint64_t seed = 0;
 };
 

@@ -38,7 +38,8 @@ std::vector<double> probabilities(const SamplerOptions& options, std::span<const
                                   std::span<const uint32_t> previous = {}) {
   Sampler sampler(options);
   std::vector<double> by_token(logits.size());
-  for (const Sampler::Candidate& candidate : sampler.distribution(logits, previous)) by_token[candidate.token] = candidate.probability;
+  for (const Sampler::Candidate& candidate : sampler.distribution(logits, previous))
+    by_token[candidate.token] = candidate.probability;
   return by_token;
 }
 

@@ -48,14 +48,16 @@ inline nn::Llama test_model(device::Stream& stream, const nn::LlamaConfig& confi
   for (const nn::Parameter& parameter : model.parameters().all()) {
     Random random(7, RandomStream::Test, index++);
     std::vector<float> values(static_cast<size_t>(parameter.spec.shape.num_elements()));
-    for (float& value : values) value = static_cast<float>(random.normal() * 0.3) + (parameter.is_decayed() ? 0.0F : 1.0F);
+    for (float& value : values)
+      value = static_cast<float>(random.normal() * 0.3) + (parameter.is_decayed() ? 0.0F : 1.0F);
     stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
   }
   return model;
 }
 
 /// Both as a model folder.
-inline void save_test_model(device::Stream& stream, const std::filesystem::path& folder, const nn::LlamaConfig& config = test_config()) {
+inline void save_test_model(device::Stream& stream, const std::filesystem::path& folder,
+                            const nn::LlamaConfig& config = test_config()) {
   std::filesystem::create_directories(folder);
   nn::save_model(stream, test_model(stream, config), folder);
   write_file(folder / "tokenizer.json", byte_tokenizer().to_json());

@@ -24,8 +24,10 @@ struct CaseResult {
 double allowed_f32(int64_t reduction_length);
 
 /// Compares and keeps the worst of several tensors in `result`. A NaN or infinity on one side only counts as infinite error.
+/// largest_term: where a tensor is a difference of larger terms (a gradient that nearly cancels), their largest magnitude; the error is
+/// then relative to it, since the terms' own rounding is what f32 allows.
 void compare(CaseResult& result, std::string_view tensor, std::span<const float> got, std::span<const double> want,
-             double allowed_error);
+             double allowed_error, double largest_term = 0);
 
 /// Fixed test values: count numbers from a normal distribution times scale, keyed by (seed).
 std::vector<float> test_values(int64_t count, uint32_t seed, float scale = 1.0F);

@@ -53,8 +53,8 @@ TEST_F(SettingsFile, RefusesAnUnknownKeyAndNamesTheNearest) {
 }
 
 TEST_F(SettingsFile, RefusesValuesOfTheWrongKind) {
-  EXPECT_ERROR(read("max_steps: many\n"), "max_steps: \"many\" is not a whole number");
-  EXPECT_ERROR(read("max_steps: -3\n"), "max_steps: \"-3\" is not a whole number");
+  EXPECT_ERROR(read("max_steps: many\n"), "max_steps: \"many\" is no value for it; give a whole number");
+  EXPECT_ERROR(read("max_steps: -3\n"), "max_steps: \"-3\" is no value for it; give a whole number");
   EXPECT_ERROR(read("learning_rate: .inf\n"), "learning_rate");
   EXPECT_ERROR(read("max_steps: [1, 2]\n"), "max_steps takes one value");
   EXPECT_ERROR(read("- a\n- b\n"), "not a map of keys");

@@ -56,7 +56,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     reduction[thread] = tile_largest;
     workgroupBarrier();
-    for (var i = 0u; i < 8u; i += 1u) {
+    for (var i = 0u; i < params.line; i += 1u) {
       tile_largest = max(tile_largest, reduction[ty * 8u + i]);
     }
     let grown = max(largest, tile_largest);
@@ -87,23 +87,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   reduction[thread] = sum;
   workgroupBarrier();
   var total = vec4<f32>(0.0);
-  for (var i = 0u; i < 8u; i += 1u) {
+  for (var i = 0u; i < params.line; i += 1u) {
     total += reduction[ty * 8u + i];
   }
   for (var r = 0u; r < 4u; r += 1u) {
     let row = first + ty * 4u + r;
-    if (row < params.length) {
-      let head_row = (b * params.length + row) * params.heads + head;
-      for (var c = 0u; c < CHUNKS; c += 1u) {
-        for (var i = 0u; i < 4u; i += 1u) {
-          let d = c * 32u + tx * 4u + i;
-          if (d < params.head_dim) {
-            out[head_row * params.head_dim + d] = accumulator[c * 4u + r][i] / total[r];
-          }
-        }
-      }
-      if (tx == 0u) {
-        log_sum_exp[head_row] = largest[r] + log(total[r]);
+    if (tx == 0u && row < params.length) {
+      log_sum_exp[(b * params.length + row) * params.heads + head] = largest[r] + log(total[r]);
+    }
+  }
+  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
+    workgroupBarrier();
+    stage_result(&accumulator, 1.0 / total, chunk, tx, ty);
+    workgroupBarrier();
+    for (var n = thread; n < 1024u; n += 64u) {
+      let row = first + n / 32u;
+      let d = chunk * 32u + n % 32u;
+      if (row < params.length && d < params.head_dim) {
+        out[((b * params.length + row) * params.heads + head) * params.head_dim + d] = tile[n / 32u * LINE + n % 32u / 4u][n % 4u];
       }
     }
   }

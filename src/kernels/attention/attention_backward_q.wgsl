@@ -74,17 +74,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       add_rows(&accumulator, chunk, tx, ty);
     }
   }
-  for (var r = 0u; r < 4u; r += 1u) {
-    let row = first + ty * 4u + r;
-    if (row < params.length) {
-      let start = ((b * params.length + row) * params.heads + head) * params.head_dim;
-      for (var c = 0u; c < CHUNKS; c += 1u) {
-        for (var i = 0u; i < 4u; i += 1u) {
-          let d = c * 32u + tx * 4u + i;
-          if (d < params.head_dim) {
-            d_q[start + d] = accumulator[c * 4u + r][i];
-          }
-        }
+  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
+    workgroupBarrier();
+    stage_result(&accumulator, vec4<f32>(1.0), chunk, tx, ty);
+    workgroupBarrier();
+    for (var n = thread; n < 1024u; n += 64u) {
+      let row = first + n / 32u;
+      let d = chunk * 32u + n % 32u;
+      if (row < params.length && d < params.head_dim) {
+        d_q[((b * params.length + row) * params.heads + head) * params.head_dim + d] = tile[n / 32u * LINE + n % 32u / 4u][n % 4u];
       }
     }
   }

@@ -52,7 +52,7 @@ TEST(Attention, RefusesAnEmptySequence) {
 
 TEST(Attention, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 5);
+  const testing::FewWorkgroups few(stream, 9);
   for (const std::vector<KernelCase>& cases : {attention_cases(), attention_backward_cases()}) {
     const CaseResult result = cases.at(3).run(stream);  // 3 sequences of 33, 4 heads
     EXPECT_TRUE(result.passed()) << cases.at(3).name << ": " << result.where;

@@ -119,6 +119,13 @@ fn add_rows(accumulator: ptr<function, Accumulator>, first: u32, tx: u32, ty: u3
   }
 }
 
+// Puts chunk `chunk` of the accumulator, each row times its factor, into slot 0, whence the threads write it out side by side.
+fn stage_result(accumulator: ptr<function, Accumulator>, factor: vec4<f32>, chunk: u32, tx: u32, ty: u32) {
+  for (var r = 0u; r < 4u; r += 1u) {
+    tile[(ty * 4u + r) * LINE + tx] = (*accumulator)[chunk * 4u + r] * factor[r];
+  }
+}
+
 // e^x for x at most about 0; far below it is as good as zero, and clamped so that no implementation sees a huge argument.
 fn weight_of(x: vec4<f32>) -> vec4<f32> {
   return exp(clamp(x, vec4<f32>(-100.0), vec4<f32>(80.0)));

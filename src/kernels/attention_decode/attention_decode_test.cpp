@@ -46,7 +46,7 @@ TEST(AttentionDecode, RefusesHeadsThatDoNotShareEvenly) {
 
 TEST(AttentionDecode, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 3);
+  const testing::FewWorkgroups few(stream, 6);
   for (const KernelCase& kernel_case : attention_decode_cases()) {
     if (!kernel_case.in_doctor) continue;
     const CaseResult result = kernel_case.run(stream);

@@ -1,17 +1,17 @@
-// Y[M,N] (+)= X[M,K] @ W[K,N] for M up to ROWS (1, 2, 4 or 8), as in decoding: the time is that of reading W once.
+// Y[M,N] (+)= X[M,K] @ W[K,N] for M up to ROWS (1, 4 or 8), as in decoding: the time is that of reading W once.
 // Bindings: matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl. One workgroup has 32 columns, 128 bytes of a row of W: 8 threads of
-// four columns times 32 slices of K, four rows of W at a time; then the slices are added by a tree.
-// Grid: ceil(N / 32) workgroups, from params.w on, folded on x and y.
+// four columns times SLICES slices of K (32; 16 for 8 rows, so that the partial sums fit 16,384 bytes), four rows of W at a time. Then
+// a thread for every four values of Y adds its slices in order: one barrier in all.
+// Grid: ceil(N / 32) workgroups, from first_group() on, folded on x and y.
 
 const QUADS: u32 = 8u;
-const SLICES: u32 = 32u;
 
-var<workgroup> partial_sums: array<vec4<f32>, 256>;
+var<workgroup> partial: array<vec4<f32>, ROWS * SLICES * QUADS>;  // [row][slice][quad]
 
 fn store(row: u32, column: u32, value: f32) {
-  if (row < params.x && column < params.y) {
+  if (column < params.y) {
     let index = row * params.y + column;
-    if (ACCUMULATE) {
+    if ((params.w & ACCUMULATE) != 0u) {
       y[index] += value;
     } else {
       y[index] = value;
@@ -19,11 +19,11 @@ fn store(row: u32, column: u32, value: f32) {
   }
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(QUADS * SLICES)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let block = params.w + group.x + group.y * groups.x;
-  let column = (block * QUADS + thread % QUADS) * 4u;
+  let first_column = (first_group() + group.x + group.y * groups.x) * QUADS * 4u;
+  let column = first_column + thread % QUADS * 4u;
 
   var sums: array<vec4<f32>, ROWS>;
   for (var k = thread / QUADS * 4u; k < params.z; k += SLICES * 4u) {
@@ -38,21 +38,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial_sums[thread] = sums[row];
-    workgroupBarrier();
-    for (var stride = 128u; stride >= QUADS; stride /= 2u) {
-      if (thread < stride) {
-        partial_sums[thread] += partial_sums[thread + stride];
-      }
-      workgroupBarrier();
+    partial[row * SLICES * QUADS + thread] = sums[row];
+  }
+  workgroupBarrier();
+  let row = thread / QUADS;
+  if (row < ROWS && row < params.x) {
+    var total = vec4<f32>(0.0);
+    for (var slice = 0u; slice < SLICES; slice += 1u) {
+      total += partial[(row * SLICES + slice) * QUADS + thread % QUADS];
     }
-    if (thread < QUADS) {
-      let total = partial_sums[thread];
-      store(row, column, total.x);
-      store(row, column + 1u, total.y);
-      store(row, column + 2u, total.z);
-      store(row, column + 3u, total.w);
-    }
-    workgroupBarrier();
+    store(row, column, total.x);
+    store(row, column + 1u, total.y);
+    store(row, column + 2u, total.z);
+    store(row, column + 3u, total.w);
   }
 }

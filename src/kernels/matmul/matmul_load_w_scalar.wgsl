@@ -1,21 +1,10 @@
-// Four values of a row of w of any length, one by one; zero outside the matrix, where nothing is read.
+// Four values of a row of w of any length, one by one; zero outside the matrix. Without a branch: outside, the index is moved to the
+// last value.
 fn load_w(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
-  var values = vec4<f32>(0.0);
-  if (row < rows) {
-    let start = row * columns + column;
-    if (column < columns) {
-      values.x = w[start];
-    }
-    if (column + 1u < columns) {
-      values.y = w[start + 1u];
-    }
-    if (column + 2u < columns) {
-      values.z = w[start + 2u];
-    }
-    if (column + 3u < columns) {
-      values.w = w[start + 3u];
-    }
-  }
-  return values;
+  let last = rows * columns - 1u;
+  let start = row * columns + column;
+  let values = vec4<f32>(w[min(start, last)], w[min(start + 1u, last)], w[min(start + 2u, last)], w[min(start + 3u, last)]);
+  let inside = vec4<u32>(column, column + 1u, column + 2u, column + 3u) < vec4<u32>(select(0u, columns, row < rows));
+  return select(vec4<f32>(0.0), values, inside);
 }
 

@@ -1,21 +1,10 @@
-// Four values of a row of x of any length, one by one; zero outside the matrix, where nothing is read.
+// Four values of a row of x of any length, one by one; zero outside the matrix. Without a branch: outside, the index is moved to the
+// last value.
 fn load_x(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
-  var values = vec4<f32>(0.0);
-  if (row < rows) {
-    let start = row * columns + column;
-    if (column < columns) {
-      values.x = x[start];
-    }
-    if (column + 1u < columns) {
-      values.y = x[start + 1u];
-    }
-    if (column + 2u < columns) {
-      values.z = x[start + 2u];
-    }
-    if (column + 3u < columns) {
-      values.w = x[start + 3u];
-    }
-  }
-  return values;
+  let last = rows * columns - 1u;
+  let start = row * columns + column;
+  let values = vec4<f32>(x[min(start, last)], x[min(start + 1u, last)], x[min(start + 2u, last)], x[min(start + 3u, last)]);
+  let inside = vec4<u32>(column, column + 1u, column + 2u, column + 3u) < vec4<u32>(select(0u, columns, row < rows));
+  return select(vec4<f32>(0.0), values, inside);
 }
 

@@ -53,13 +53,16 @@ struct Sizes {
   bool in_doctor;
 };
 
-// Few rows (1 to 8) and many; below and above a tile of 64 and a step of 16; lengths that are not divisible by four, each alone and
-// together; a long sum over a small result, which is cut into parts; real layers.
+// Few rows (1 to 8) and many; below and above a tile of 64 and a step of 16; rows of whole vectors of four and others; a long sum over
+// a small result, which is cut into parts; a real layer.
 const std::vector<Sizes> kSizes = {
-    {1, 1, 1, false},    {1, 257, 343, true},  {1, 256, 1024, false}, {3, 5, 63, false},   {5, 65, 4, false},
-    {8, 64, 256, true},  {8, 2006, 63, false}, {9, 3, 17, false},     {63, 65, 257, true}, {64, 64, 16, false},
-    {65, 68, 64, true},  {68, 63, 20, false},  {132, 72, 65, false},  {257, 343, 5, false}, {65, 61, 2006, false},
-    {64, 96, 2048, false}, {256, 512, 256, false}};
+    {1, 1, 1, false},    {1, 257, 343, true},  {1, 256, 1024, false}, {3, 5, 63, false},     {8, 64, 256, true},
+    {9, 3, 17, false},   {63, 65, 257, true},  {64, 64, 16, false},   {65, 68, 64, true},    {257, 343, 5, false},
+    {65, 61, 2006, false}, {64, 96, 2048, false}, {600, 72, 12, true},  {256, 512, 256, false}};
+
+// One operand in vectors, the other not, in all ways. Only for products that assign: each way is a shader of its own, whose compilation
+// takes longer than the case (1.5 s on software Vulkan).
+const std::vector<Sizes> kMixedSizes = {{5, 65, 4, false}, {68, 63, 20, false}, {132, 72, 65, false}};
 
 struct Operands {
   std::vector<float> x;  // X, or the gate
@@ -123,7 +126,9 @@ CaseResult run_case(device::Stream& stream, Product product, Accumulate accumula
 
 std::vector<KernelCase> matmul_cases(Product product, Accumulate accumulate) {
   std::vector<KernelCase> cases;
-  for (const Sizes& sizes : kSizes) {
+  std::vector<Sizes> all = kSizes;
+  if (accumulate == Accumulate::No) all.insert(all.end(), kMixedSizes.begin(), kMixedSizes.end());
+  for (const Sizes& sizes : all) {
     cases.push_back({fmt::format("result {} x {}, sums of {}", sizes.rows, sizes.columns, sizes.sum), sizes.in_doctor,
                      [=](device::Stream& stream) { return run_case(stream, product, accumulate, sizes, 3.0F); }});
   }

@@ -1,44 +1,42 @@
-// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 2, 4 or 8), as for the head in decoding: the time is that of reading W once.
-// Bindings: matmul_bindings.wgsl. One workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it; then the
-// threads of a row are added by a tree.
-// Grid: ceil(N / 8) workgroups, from params.w on, folded on x and y.
+// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 4 or 8), as for the head in decoding: the time is that of reading W once.
+// Bindings: matmul_bindings.wgsl. One workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it; then a thread
+// for every value of Y adds the 32 sums of its row. It begins at a lane of its own, so that neighbours read different banks; the order
+// is the same on every run. One barrier in all.
+// Grid: ceil(N / 8) workgroups, from first_group() on, folded on x and y.
 
 const COLUMNS: u32 = 8u;
 const LANES: u32 = 32u;
 
-var<workgroup> partial_sums: array<f32, 256>;
+var<workgroup> partial: array<f32, ROWS * COLUMNS * LANES>;  // [row][column][lane]
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(COLUMNS * LANES)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let block = params.w + group.x + group.y * groups.x;
-  let column = block * COLUMNS + thread / LANES;
-  let lane = thread % LANES;
+  let first_column = (first_group() + group.x + group.y * groups.x) * COLUMNS;
 
   var sums: array<f32, ROWS>;
-  for (var k = lane * 4u; k < params.z; k += LANES * 4u) {
-    let weights = load_w(column, k, params.y, params.z);
+  for (var k = thread % LANES * 4u; k < params.z; k += LANES * 4u) {
+    let weights = load_w(first_column + thread / LANES, k, params.y, params.z);
     for (var row = 0u; row < ROWS; row += 1u) {
       sums[row] += dot(load_x(row, k, params.x, params.z), weights);
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial_sums[thread] = sums[row];
-    workgroupBarrier();
-    for (var stride = LANES / 2u; stride > 0u; stride /= 2u) {
-      if (lane < stride) {
-        partial_sums[thread] += partial_sums[thread + stride];
-      }
-      workgroupBarrier();
+    partial[row * COLUMNS * LANES + thread] = sums[row];
+  }
+  workgroupBarrier();
+  let row = thread / COLUMNS;
+  let column = first_column + thread % COLUMNS;
+  if (row < ROWS && row < params.x && column < params.y) {
+    var total = 0.0;
+    for (var i = 0u; i < LANES; i += 1u) {
+      total += partial[thread * LANES + (thread + i) % LANES];
     }
-    if (lane == 0u && row < params.x && column < params.y) {
-      let index = row * params.y + column;
-      if (ACCUMULATE) {
-        y[index] += partial_sums[thread];
-      } else {
-        y[index] = partial_sums[thread];
-      }
+    let index = row * params.y + column;
+    if ((params.w & ACCUMULATE) != 0u) {
+      y[index] += total;
+    } else {
+      y[index] = total;
     }
-    workgroupBarrier();
   }
 }

@@ -51,15 +51,16 @@ TEST(MatMul, SwigluFormsRefuseGateAndUpOfDifferentSizes) {
               HasSubstr("matmul_at_swiglu_a: up has 64 bytes but 12 values"));
 }
 
+// The short cases, and one whose sums are cut into parts, on a grid of at most 7 x 7 x 7 workgroups. _acc would add a workgroup's
+// product twice if two dispatches shared it.
 TEST(MatMul, GridsLongerThanOneDimensionTakesAreCut) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 3);
+  const testing::FewWorkgroups few(stream, 7);
   for (const Product product : {Product::Plain, Product::T, Product::At, Product::AtSwiglu}) {
-    for (const Accumulate accumulate : {Accumulate::No, Accumulate::Yes}) {
-      for (const KernelCase& kernel_case : matmul_cases(product, accumulate)) {
-        const CaseResult result = kernel_case.run(stream);
-        EXPECT_TRUE(result.passed()) << kernel_case.name << ": " << result.where;
-      }
+    for (const KernelCase& kernel_case : matmul_cases(product, Accumulate::Yes)) {
+      if (!kernel_case.in_doctor && !kernel_case.name.ends_with("2048")) continue;
+      const CaseResult result = kernel_case.run(stream);
+      EXPECT_TRUE(result.passed()) << kernel_case.name << ": " << result.where;
     }
   }
 }

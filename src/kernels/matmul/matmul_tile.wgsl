@@ -2,7 +2,7 @@
 // A step takes 16 terms of the sums; its parts of X and W lie in workgroup memory twice, so that one is filled while the other is
 // used: 2 * (1024 + 1024) floats are the 16,384 bytes that every adapter has.
 // Grid: (ceil(columns / 64), ceil(rows / 64), parts), or a rectangle that covers a range of these tiles counted row by row, from
-// params.w on. With several parts, each has its share of the steps and writes a Y of its own, one behind the other.
+// first_group() on. With several parts, each has its share of the steps and writes a Y of its own, one behind the other.
 // Out of range nothing is read; a partial tile is filled with zeros and only its part of Y is written.
 
 const TILE: u32 = 64u;
@@ -22,7 +22,7 @@ struct Place {
 
 fn place_of(group: vec3<u32>, groups: vec3<u32>) -> Place {
   let across = (params.y + TILE - 1u) / TILE;
-  let tile = params.w + group.x + group.y * groups.x;
+  let tile = first_group() + group.x + group.y * groups.x;
   let steps = (params.z + STEP - 1u) / STEP;
   let steps_of_part = (steps + groups.z - 1u) / groups.z;
   var place: Place;
@@ -37,7 +37,7 @@ fn place_of(group: vec3<u32>, groups: vec3<u32>) -> Place {
 fn store(start: u32, row: u32, column: u32, value: f32) {
   if (row < params.x && column < params.y) {
     let index = start + row * params.y + column;
-    if (ACCUMULATE) {
+    if ((params.w & ACCUMULATE) != 0u) {
       y[index] += value;
     } else {
       y[index] = value;

@@ -18,8 +18,6 @@
 #include "kernels/wgsl/matmul_t_few_rows.h"
 #include "kernels/wgsl/matmul_tile.h"
 
-#include <bit>
-
 namespace athanor::kernels {
 
 using device::webgpu::Dispatch;
@@ -34,6 +32,9 @@ namespace {
 constexpr int64_t kTile = 64;
 constexpr int64_t kFewRowsColumns = 32;
 constexpr int64_t kFewRowsColumnsT = 8;
+// Beside the number of the first workgroup, which stays below it: Y has fewer than 2^30 values. A bit instead of a shader of its own
+// halves what has to be compiled.
+constexpr uint32_t kAccumulateBit = 0x80000000U;
 
 /// One product in the words that all of the family share.
 struct Job {
@@ -52,9 +53,8 @@ struct Job {
 
 std::string prelude_of(const Job& job, int64_t few_rows) {
   const auto type = [](int64_t row) { return row % 4 == 0 ? "vec4<f32>" : "f32"; };
-  std::string lines = fmt::format("alias XValue = {};\nalias WValue = {};\nconst ACCUMULATE: bool = {};\n", type(job.x_row),
-                                  type(job.w_row), job.accumulate == Accumulate::Yes);
-  if (few_rows > 0) lines += fmt::format("const ROWS: u32 = {}u;\n", few_rows);
+  std::string lines = fmt::format("alias XValue = {};\nalias WValue = {};\n", type(job.x_row), type(job.w_row));
+  if (few_rows > 0) lines += fmt::format("const ROWS: u32 = {}u;\nconst SLICES: u32 = {}u;\n", few_rows, few_rows == 8 ? 16 : 32);
   return lines;
 }
 
@@ -86,11 +86,12 @@ void record(WebGpuStream& stream, const Job& job, Dispatch dispatch, int64_t gro
   const double flops = 2.0 * static_cast<double>(job.rows) * static_cast<double>(job.columns) * static_cast<double>(job.sum);
   const int64_t x_values = job.rows * job.sum * (job.up ? 2 : 1);
   const double bytes = 4.0 * static_cast<double>(x_values + job.sum * job.columns + job.rows * job.columns);
+  const uint32_t accumulate = job.accumulate == Accumulate::Yes ? kAccumulateBit : 0;
   const int64_t most = static_cast<int64_t>(kMostFlops / flops * static_cast<double>(groups));
   for (const Rectangle& part : cover(groups, across, stream.limits().max_workgroups_per_dimension, most)) {
     const double share = static_cast<double>(part.width * part.height) / static_cast<double>(groups);
     dispatch.params = {to_u32(job.rows, job.name), to_u32(job.columns, job.name), to_u32(job.sum, job.name),
-                       to_u32(part.first, job.name)};
+                       to_u32(part.first, job.name) | accumulate};
     dispatch.grid = {to_u32(part.width, job.name), to_u32(part.height, job.name), to_u32(parts, job.name)};
     dispatch.cost = {flops * share, bytes * share};
     stream.dispatch(dispatch);
@@ -102,10 +103,9 @@ void record_sum_of_parts(WebGpuStream& stream, const Job& job, const Buffer& par
   const int64_t count = job.rows * job.columns;
   Dispatch dispatch;
   dispatch.kernel = job.name;
-  dispatch.prelude = fmt::format("const ACCUMULATE: bool = {};\n", job.accumulate == Accumulate::Yes);
   dispatch.sources = {&matmul_sum_parts_wgsl};
   dispatch.bindings = {read(partial), read_write(job.y)};
-  dispatch.params = {to_u32(count, job.name), to_u32(parts, job.name), 0, 0};
+  dispatch.params = {to_u32(count, job.name), to_u32(parts, job.name), job.accumulate == Accumulate::Yes ? 1U : 0U, 0};
   dispatch.grid = stream.fold(ceil_div(count, 256));
   dispatch.cost = {static_cast<double>(count * parts), 4.0 * static_cast<double>(count * (parts + 1))};
   stream.dispatch(dispatch);
@@ -123,10 +123,10 @@ void record_tiles(WebGpuStream& stream, const Job& job, const ShaderSource& body
   record_sum_of_parts(stream, job, partial.y, parts);
 }
 
-/// The kernel of a few rows is made for 1, 2, 4 and 8 of them; rows that are not there load zeros.
+/// The kernel of a few rows is made for 1, 4 and 8 of them; rows that are not there load zeros.
 void record_few_rows(WebGpuStream& stream, const Job& job, const ShaderSource& body, int64_t columns_of_group) {
   const int64_t groups = ceil_div(job.columns, columns_of_group);
-  const int64_t rows = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(job.rows)));
+  const int64_t rows = job.rows == 1 ? 1 : (job.rows <= 4 ? 4 : 8);
   record(stream, job, dispatch_of(job, body, rows), groups, groups, 1);
 }
 

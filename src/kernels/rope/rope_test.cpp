@@ -41,7 +41,7 @@ TEST(Rope, RefusesAnOutputOfTheWrongSize) {
 
 TEST(Rope, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 3);
+  const testing::FewWorkgroups few(stream, 6);
   for (const KernelCase& kernel_case : rope_cases()) {
     if (!kernel_case.in_doctor) continue;
     const CaseResult result = kernel_case.run(stream);
