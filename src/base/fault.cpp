@@ -25,7 +25,8 @@ int64_t count_of(std::string_view digits, std::string_view fault) {
   int64_t count = 0;
   const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
   check(failed == std::errc() && stop == digits.data() + digits.size() && count >= 1,
-        "ATHANOR_FAULT: \"{}\" is not \"name\", \"name:first\" or \"name:first:last\" with counts of at least 1", fault);
+        "ATHANOR_FAULT: \"{}\" is not \"name\", \"name:first\" or \"name:first:last\" with counts of at least 1",
+        fault);
   return count;
 }
 

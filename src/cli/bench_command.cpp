@@ -82,8 +82,9 @@ void print_table(const train::TrainBench& bench) {
   for (const device::KernelTime& kernel : bench.kernels) {
     const double steps = static_cast<double>(bench.profiled_steps);
     const double flops = rate(kernel.flops, kernel.milliseconds);
-    print("{:<24} {:>9.0f} {:>10.3f} {:>10.1f} {:>9.2f} {:>7.1f}\n", kernel.kernel, static_cast<double>(kernel.launches) / steps,
-          kernel.milliseconds / steps, flops * 1e-9, rate(kernel.bytes, kernel.milliseconds) * 1e-9, 100 * flops / bench.matmul_peak);
+    print("{:<24} {:>9.0f} {:>10.3f} {:>10.1f} {:>9.2f} {:>7.1f}\n", kernel.kernel,
+          static_cast<double>(kernel.launches) / steps, kernel.milliseconds / steps, flops * 1e-9,
+          rate(kernel.bytes, kernel.milliseconds) * 1e-9, 100 * flops / bench.matmul_peak);
   }
 }
 
@@ -111,7 +112,9 @@ void add_bench_command(CLI::App& app) {
   train->add_option("--steps", arguments->steps, "Steps to time, after a warm-up of three");
   train->add_flag("--json", arguments->json, "Print one JSON object");
   arguments->flags.add_to(*train, "-o");
-  train->footer("Example:\n  athanor bench train --vocab-size 512 --model-config.hidden-size 256 --per-device-train-batch-size 4 --json");
+  train->footer(
+      "Example:\n  athanor bench train --vocab-size 512 --model-config.hidden-size 256 --per-device-train-batch-size 4 "
+      "--json");
   train->callback([arguments] { run_bench_train(*arguments); });
 }
 

@@ -10,10 +10,11 @@ void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
     Given& given = (*given_)[key.name];
     const std::string names = key.name == "output_dir" ? output_short + "," + key.flag() : key.flag();
     const bool is_model = key.name.starts_with("model_config.");
-    given.option = command.add_option(names, given.values, key.help)
-                       ->type_name(key.is_list ? "PATH..." : "VALUE")
-                       ->group(is_model ? "Model" : "Settings")
-                       ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
+    given.option =
+        command.add_option(names, given.values, key.help)
+            ->type_name(key.is_list ? "PATH..." : "VALUE")
+            ->group(is_model ? "Model" : "Settings")
+            ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
     if (!key.is_list) given.option->expected(1);
   }
 }

@@ -63,12 +63,15 @@ train::TrainSettings settings_of(const TrainArguments& arguments) {
 }
 
 std::string next_commands(const std::string& run) {
-  return fmt::format("next: athanor generate -m {0} -p \"...\" -n 200\n      athanor train --resume -o {0} --max-steps N   (a longer run)\n"
-                     "      athanor doctor   (checks the kernels here)\n",
-                     run);
+  return fmt::format(
+      "next: athanor generate -m {0} -p \"...\" -n 200\n      athanor train --resume -o {0} --max-steps N   (a longer "
+      "run)\n"
+      "      athanor doctor   (checks the kernels here)\n",
+      run);
 }
 
-void print_result(const TrainArguments& arguments, const train::TrainSettings& settings, const train::TrainResult& result) {
+void print_result(const TrainArguments& arguments, const train::TrainSettings& settings,
+                  const train::TrainResult& result) {
   if (arguments.json) {
     nlohmann::ordered_json object;
     object["run"] = settings.output_dir;
@@ -101,26 +104,30 @@ void run_train(const CLI::App& command, const TrainArguments& arguments) {
   const train::TrainResult result =
       train::train(settings, arguments.resume ? train::Resume::Yes : train::Resume::No, hooks, open_device_and_say);
   if (result.was_interrupted) {
-    log_warning("interrupted at step {} of {}; saved. Go on with: athanor train --resume -o {}", result.step, result.max_steps,
-                settings.output_dir);
+    log_warning("interrupted at step {} of {}; saved. Go on with: athanor train --resume -o {}", result.step,
+                result.max_steps, settings.output_dir);
     throw Exit{kInterrupted};
   }
-  if (result.was_finished) log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
+  if (result.was_finished)
+    log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
   print_result(arguments, settings, result);
 }
 
 }  // namespace
 
 void add_train_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("train", "Train a model from scratch on text, tokens, or as a settings file says");
+  CLI::App* command =
+      app.add_subcommand("train", "Train a model from scratch on text, tokens, or as a settings file says");
   auto arguments = std::make_shared<TrainArguments>();
   command->add_option("INPUT", arguments->inputs, "Text files and folders, one token file, or a settings file (.yaml)");
   command->add_flag("--resume", arguments->resume, "Go on from the run's latest checkpoint");
   command->add_flag("--json", arguments->json, "Print one JSON object at the end instead of text");
   arguments->flags.add_to(*command, "-o");
   command->footer(
-      "Examples:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor train settings.yaml --max-steps 20 --device cpu\n"
-      "  athanor train --resume -o runs/mine\nEvery flag is also a key of the settings file (max_steps: 20) and, below both, a variable\n"
+      "Examples:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor train settings.yaml --max-steps 20 "
+      "--device cpu\n"
+      "  athanor train --resume -o runs/mine\nEvery flag is also a key of the settings file (max_steps: 20) and, below "
+      "both, a variable\n"
       "(ATHANOR_MAX_STEPS=20). Ctrl-C saves a checkpoint, says how to resume, and leaves with 130.");
   command->callback([command, arguments] { run_train(*command, *arguments); });
 }

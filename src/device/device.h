@@ -36,7 +36,7 @@ struct DeviceInfo {
   int64_t max_binding_bytes = 0;      // largest range a kernel can see
   int64_t workgroup_memory_bytes = 0;
   int64_t max_threads_per_workgroup = 0;
-  int64_t chunk_bytes = 64 << 20;     // a good size for work taken in pieces: fits the cache of a CPU, fills a GPU
+  int64_t chunk_bytes = 64 << 20;  // a good size for work taken in pieces: fits the cache of a CPU, fills a GPU
 };
 
 /// Work and traffic of one launch, for profiles and for bounding a batch in time.
@@ -94,10 +94,10 @@ class Stream {
 
 /// Memory held by a device.
 struct MemoryUse {
-  int64_t in_use_bytes = 0;   // handed out
-  int64_t pooled_bytes = 0;   // kept for reuse
-  int64_t peak_bytes = 0;     // most ever held, pool included
-  int64_t allocations = 0;    // buffers ever made: constant in a steady training step
+  int64_t in_use_bytes = 0;  // handed out
+  int64_t pooled_bytes = 0;  // kept for reuse
+  int64_t peak_bytes = 0;    // most ever held, pool included
+  int64_t allocations = 0;   // buffers ever made: constant in a steady training step
 };
 
 class Device {
@@ -115,12 +115,12 @@ class Device {
 };
 
 struct DeviceOptions {
-  std::string name = "auto";     // auto, cpu, webgpu, webgpu:N
-  int threads = 0;               // CPU workers; 0: all that this process may use
-  bool checked = false;          // keep the WebGPU implementation's bounds checks
-  bool default_limits = false;   // ask for WebGPU's default limits only (tests)
-  double batch_seconds = 0.2;    // bound of one submission
-  int64_t memory_bytes = 0;      // --device-memory; 0: what the adapter tells
+  std::string name = "auto";    // auto, cpu, webgpu, webgpu:N
+  int threads = 0;              // CPU workers; 0: all that this process may use
+  bool checked = false;         // keep the WebGPU implementation's bounds checks
+  bool default_limits = false;  // ask for WebGPU's default limits only (tests)
+  double batch_seconds = 0.2;   // bound of one submission
+  int64_t memory_bytes = 0;     // --device-memory; 0: what the adapter tells
 };
 
 /// Opens the device that the options name. auto: the best hardware adapter through WebGPU; with none, or only a software one, the CPU.

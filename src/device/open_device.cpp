@@ -20,8 +20,8 @@ std::optional<size_t> adapter_number(std::string_view name) {
   const std::string_view digits = name.substr(kPrefix.size());
   size_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  check(error == std::errc() && end == digits.data() + digits.size(), "device {}: \"{}\" is no number; write webgpu:0, webgpu:1, ...", name,
-        digits);
+  check(error == std::errc() && end == digits.data() + digits.size(),
+        "device {}: \"{}\" is no number; write webgpu:0, webgpu:1, ...", name, digits);
   return number;
 }
 
@@ -53,12 +53,14 @@ std::unique_ptr<Device> open_webgpu(const DeviceOptions& options) {
   std::string tried;
   std::vector<webgpu::Adapter> adapters = search(options, !number.has_value(), tried);
   check(!adapters.empty(),
-        "device {}: no adapter was found (tried {}); install a Vulkan driver, name a library by $ATHANOR_WEBGPU_LIBRARY, or use --device cpu",
+        "device {}: no adapter was found (tried {}); install a Vulkan driver, name a library by "
+        "$ATHANOR_WEBGPU_LIBRARY, or use --device cpu",
         options.name, tried);
   const size_t index = number.value_or(0);
   if (index >= adapters.size()) {
     std::string names;
-    for (size_t i = 0; i < adapters.size(); ++i) names += fmt::format("{}webgpu:{} is {}", i == 0 ? "" : ", ", i, adapters[i].name);
+    for (size_t i = 0; i < adapters.size(); ++i)
+      names += fmt::format("{}webgpu:{} is {}", i == 0 ? "" : ", ", i, adapters[i].name);
     fail("device {}: there is no such adapter; {}", options.name, names);
   }
   return webgpu::open_webgpu_device(std::move(adapters[index]), options);
@@ -86,13 +88,15 @@ std::unique_ptr<Device> open_device(const DeviceOptions& options) {
   const std::string& name = options.name;
   if (name == "cpu") return cpu::open_cpu_device(options);
   if (name == "auto") return open_best(options);
-  check(name == "webgpu" || name.starts_with("webgpu:"), "device {}: there is no such device; use auto, cpu, webgpu or webgpu:N", name);
+  check(name == "webgpu" || name.starts_with("webgpu:"),
+        "device {}: there is no such device; use auto, cpu, webgpu or webgpu:N", name);
   return open_webgpu(options);
 }
 
 std::string describe(const DeviceInfo& info) {
   if (info.backend == Backend::Cpu) {
-    return fmt::format("device: the CPU, {}, {} thread{}, {}", info.name, info.threads, info.threads == 1 ? "" : "s", info.library);
+    return fmt::format("device: the CPU, {}, {} thread{}, {}", info.name, info.threads, info.threads == 1 ? "" : "s",
+                       info.library);
   }
   std::string features;
   for (const std::string& feature : info.features) features += (features.empty() ? "" : ", ") + feature;

@@ -14,8 +14,8 @@ TEST_P(KernelCases, AgreeWithThePlainLoop) {
   for (const KernelCase& kernel_case : GetParam().cases) {
     if (testing::short_list() && !kernel_case.in_doctor) continue;
     const CaseResult result = kernel_case.run(testing::stream());
-    EXPECT_TRUE(result.passed()) << GetParam().name << ", " << kernel_case.name << ": error " << result.largest_error << ", allowed "
-                                 << result.allowed_error << " at " << result.where;
+    EXPECT_TRUE(result.passed()) << GetParam().name << ", " << kernel_case.name << ": error " << result.largest_error
+                                 << ", allowed " << result.allowed_error << " at " << result.where;
   }
 }
 

@@ -14,7 +14,8 @@ double allowed_f32(int64_t reduction_length) {
 
 void compare(CaseResult& result, std::string_view tensor, std::span<const float> got, std::span<const double> want,
              double allowed_error, double largest_term) {
-  check(got.size() == want.size(), "compare: {} has {} values but the plain loop gave {}", tensor, got.size(), want.size());
+  check(got.size() == want.size(), "compare: {} has {} values but the plain loop gave {}", tensor, got.size(),
+        want.size());
   double scale = std::max(largest_term, std::numeric_limits<double>::min());
   for (double value : want) {
     if (std::isfinite(value)) scale = std::max(scale, std::abs(value));

@@ -12,9 +12,9 @@
 namespace athanor::kernels {
 
 struct CaseResult {
-  double largest_error = 0;   // relative to the largest magnitude of the reference
+  double largest_error = 0;  // relative to the largest magnitude of the reference
   double allowed_error = 0;
-  std::string where;          // which tensor and index was worst
+  std::string where;                                              // which tensor and index was worst
   bool passed() const { return largest_error <= allowed_error; }  // false for NaN
 };
 

@@ -7,8 +7,8 @@ namespace athanor::kernels {
 
 /// A dispatch over `count` values in groups of 256 threads; the kernel adds its sources and bindings. Its shader finds `alias Value`
 /// (vec4<f32>, or f32 for a count that is no multiple of four) and has the count in Values as its one parameter.
-inline device::webgpu::Dispatch elementwise_dispatch(const device::webgpu::WebGpuStream& stream, const char* kernel, int64_t count,
-                                                     const device::KernelCost& cost) {
+inline device::webgpu::Dispatch elementwise_dispatch(const device::webgpu::WebGpuStream& stream, const char* kernel,
+                                                     int64_t count, const device::KernelCost& cost) {
   const bool wide = count % 4 == 0;
   const int64_t elements = wide ? count / 4 : count;
   device::webgpu::Dispatch dispatch;

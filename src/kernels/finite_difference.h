@@ -11,7 +11,8 @@
 namespace athanor::kernels {
 
 /// Expects d_x[i] = sum_j d_out[j] * d f_j / d x_i for every i, to 1e-6 of the largest value of d_x.
-inline void expect_gradient(const std::vector<double>& x, const std::vector<double>& d_x, const std::vector<double>& d_out,
+inline void expect_gradient(const std::vector<double>& x, const std::vector<double>& d_x,
+                            const std::vector<double>& d_out,
                             const std::function<std::vector<double>(const std::vector<double>&)>& f) {
   constexpr double kStep = 1e-5;
   double largest = 1e-30;

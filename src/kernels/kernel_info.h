@@ -12,14 +12,14 @@
 namespace athanor::kernels {
 
 struct KernelCase {
-  std::string name;                                  // "rows 257, columns 65"
-  bool in_doctor = false;                            // short enough for a check on the user's device
-  std::function<CaseResult(device::Stream&)> run;    // makes inputs, launches, compares with the plain loop
+  std::string name;                                // "rows 257, columns 65"
+  bool in_doctor = false;                          // short enough for a check on the user's device
+  std::function<CaseResult(device::Stream&)> run;  // makes inputs, launches, compares with the plain loop
 };
 
 struct KernelInfo {
-  std::string name;      // "rms_norm_backward"
-  std::string summary;   // one line: what it computes
+  std::string name;     // "rms_norm_backward"
+  std::string summary;  // one line: what it computes
   std::vector<KernelCase> cases;
 };
 

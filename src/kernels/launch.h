@@ -28,14 +28,14 @@ void launch(Stream& stream, std::string_view kernel, const device::KernelCost& c
 inline void check_size(std::string_view kernel, std::string_view operand, const Buffer& buffer, int64_t count,
                        int64_t bytes_each = 4) {
   check(static_cast<bool>(buffer), "{}: {} is missing; pass a buffer of {} values", kernel, operand, count);
-  check(buffer.size_bytes() == count * bytes_each, "{}: {} has {} bytes but {} values of {} bytes are needed", kernel, operand,
-        buffer.size_bytes(), count, bytes_each);
+  check(buffer.size_bytes() == count * bytes_each, "{}: {} has {} bytes but {} values of {} bytes are needed", kernel,
+        operand, buffer.size_bytes(), count, bytes_each);
 }
 
 /// A size on its way to a shader, which counts in 32 bits.
 inline uint32_t to_u32(int64_t value, std::string_view kernel) {
-  check(value >= 0 && value <= std::numeric_limits<uint32_t>::max(), "{}: a size of {} does not fit the 32 bits of a shader; split it",
-        kernel, value);
+  check(value >= 0 && value <= std::numeric_limits<uint32_t>::max(),
+        "{}: a size of {} does not fit the 32 bits of a shader; split it", kernel, value);
   return static_cast<uint32_t>(value);
 }
 

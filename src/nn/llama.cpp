@@ -11,7 +11,9 @@ namespace {
 
 constexpr float kInitialStd = 0.02F;  // GPT-2's; residual outputs are divided by sqrt(2 * layers)
 
-std::string layer_name(int64_t layer, std::string_view part) { return fmt::format("model.layers.{}.{}.weight", layer, part); }
+std::string layer_name(int64_t layer, std::string_view part) {
+  return fmt::format("model.layers.{}.{}.weight", layer, part);
+}
 
 }  // namespace
 
@@ -49,14 +51,16 @@ Llama::Llama(device::Stream& stream, const LlamaConfig& config, Trained trained)
   embed_tokens_ = parameters_.at("model.embed_tokens.weight");
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const auto part = [&](std::string_view name) { return parameters_.at(layer_name(layer, name)); };
-    blocks_.push_back({part("input_layernorm"), part("self_attn.q_proj"), part("self_attn.k_proj"), part("self_attn.v_proj"),
-                       part("self_attn.o_proj"), part("post_attention_layernorm"), part("mlp.gate_proj"), part("mlp.up_proj"),
-                       part("mlp.down_proj")});
+    blocks_.push_back({part("input_layernorm"), part("self_attn.q_proj"), part("self_attn.k_proj"),
+                       part("self_attn.v_proj"), part("self_attn.o_proj"), part("post_attention_layernorm"),
+                       part("mlp.gate_proj"), part("mlp.up_proj"), part("mlp.down_proj")});
   }
   norm_ = parameters_.at("model.norm.weight");
   head_ = config.tie_word_embeddings ? embed_tokens_ : parameters_.at("lm_head.weight");
-  const std::vector<float> table = kernels::rope_table(config.max_position_embeddings, config.head_dim, config.rope_theta);
-  rope_table_ = tensor::from_values(stream, table, Shape{config.max_position_embeddings, config.head_dim}, "rope table");
+  const std::vector<float> table =
+      kernels::rope_table(config.max_position_embeddings, config.head_dim, config.rope_theta);
+  rope_table_ =
+      tensor::from_values(stream, table, Shape{config.max_position_embeddings, config.head_dim}, "rope table");
 }
 
 void Llama::check_rows(std::span<const uint32_t> ids, const Rows& rows) const {
@@ -95,9 +99,10 @@ tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uin
   tensor::Tensor x = tensor::embedding(context, embed_tokens_, uploaded);
   for (int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
     if (recompute == Recompute::Blocks) {
-      x = tensor::checkpoint(context, x, [this, layer, rows, attention](const tensor::Context& inner, const tensor::Tensor& input) {
-        return block(inner, layer, input, rows, attention);
-      });
+      x = tensor::checkpoint(context, x,
+                             [this, layer, rows, attention](const tensor::Context& inner, const tensor::Tensor& input) {
+                               return block(inner, layer, input, rows, attention);
+                             });
     } else {
       x = block(context, layer, x, rows, attention);
     }
@@ -105,8 +110,8 @@ tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uin
   return tensor::rms_norm(context, x, norm_, static_cast<float>(config_.rms_norm_eps));
 }
 
-void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets, const Rows& rows,
-                 float scale, const device::Buffer& loss_sum, Recompute recompute) const {
+void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,
+                 const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute) const {
   const tensor::Tensor states = hidden(context, ids, rows, causal_attention(rows), recompute);
   tensor::cross_entropy_head(context, states, head_, targets, scale, loss_sum);
 }
@@ -117,9 +122,8 @@ tensor::Tensor Llama::logits(const tensor::Context& context, const tensor::Tenso
 
 AttentionFunction Llama::causal_attention(const Rows& rows) const {
   const tensor::AttentionShape shape{rows.batch, rows.length, config_.num_attention_heads, config_.num_key_value_heads};
-  return [shape](const tensor::Context& context, int64_t, const tensor::Tensor& q, const tensor::Tensor& k, const tensor::Tensor& v) {
-    return tensor::attention(context, q, k, v, shape);
-  };
+  return [shape](const tensor::Context& context, int64_t, const tensor::Tensor& q, const tensor::Tensor& k,
+                 const tensor::Tensor& v) { return tensor::attention(context, q, k, v, shape); };
 }
 
 }  // namespace athanor::nn

@@ -53,8 +53,8 @@ class Llama {
 
   /// Adds the sum of the rows' losses in nats to loss_sum and, with a tape, leaves what the backward pass needs; `scale` is
   /// 1 / number of targets of the whole step. targets: kernels::kIgnoreTarget where a row does not count.
-  void loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets, const Rows& rows,
-            float scale, const device::Buffer& loss_sum, Recompute recompute = Recompute::No) const;
+  void loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,
+            const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute = Recompute::No) const;
 
   /// (rows, V) of hidden states; the caller picks few rows, since V is large.
   tensor::Tensor logits(const tensor::Context& context, const tensor::Tensor& hidden) const;
@@ -71,9 +71,9 @@ class Llama {
   Parameters parameters_;
   tensor::Tensor embed_tokens_;  // (V, C)
   std::vector<LlamaBlock> blocks_;
-  tensor::Tensor norm_;          // (C)
-  tensor::Tensor head_;          // (V, C): lm_head, or embed_tokens when tied
-  tensor::Tensor rope_table_;    // (max_position_embeddings, D)
+  tensor::Tensor norm_;        // (C)
+  tensor::Tensor head_;        // (V, C): lm_head, or embed_tokens when tied
+  tensor::Tensor rope_table_;  // (max_position_embeddings, D)
 };
 
 /// The named tensors of such a model, in the order of the file.

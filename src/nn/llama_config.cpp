@@ -22,7 +22,8 @@ int64_t integer(const json& object, const char* key, int64_t otherwise, std::str
   if (found == object.end() || found->is_null()) return otherwise;
   check(found->is_number_integer(), "{}: {} is {}; it must be a whole number", source, key, found->dump());
   const int64_t value = found->get<int64_t>();
-  check(value >= 0 && value <= kLargestSize, "{}: {} is {}; it must lie between 0 and {}", source, key, value, kLargestSize);
+  check(value >= 0 && value <= kLargestSize, "{}: {} is {}; it must lie between 0 and {}", source, key, value,
+        kLargestSize);
   return value;
 }
 
@@ -46,14 +47,16 @@ int64_t token_id(const json& object, const char* key, std::string_view source) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return -1;
   const json& value = found->is_array() && !found->empty() ? found->front() : *found;
-  check(value.is_number_integer() && value.get<int64_t>() >= 0, "{}: {} is {}; it must be a token id", source, key, found->dump());
+  check(value.is_number_integer() && value.get<int64_t>() >= 0, "{}: {} is {}; it must be a token id", source, key,
+        found->dump());
   return value.get<int64_t>();
 }
 
 void refuse_what_is_not_llama(const json& object, std::string_view source) {
-  const std::string type = object.value("model_type", json("llama")).is_string() ? object.value("model_type", "llama") : "";
-  check(type == "llama" || type == "mistral", "{}: model_type is \"{}\"; this version reads llama (and mistral without a window)",
-        source, type);
+  const std::string type =
+      object.value("model_type", json("llama")).is_string() ? object.value("model_type", "llama") : "";
+  check(type == "llama" || type == "mistral",
+        "{}: model_type is \"{}\"; this version reads llama (and mistral without a window)", source, type);
   const auto activation = object.find("hidden_act");
   check(activation == object.end() || *activation == "silu", "{}: hidden_act is {}; only \"silu\" is known", source,
         activation == object.end() ? "" : activation->dump());
@@ -81,15 +84,17 @@ void LlamaConfig::complete(std::string_view source) {
   positive(num_attention_heads, "num_attention_heads");
   positive(max_position_embeddings, "max_position_embeddings");
   check(num_hidden_layers <= 4096, "{}: num_hidden_layers is {}; at most 4096", source, num_hidden_layers);
-  check(num_attention_heads % num_key_value_heads == 0, "{}: num_key_value_heads {} does not divide num_attention_heads {}; choose one that does", source,
+  check(num_attention_heads % num_key_value_heads == 0,
+        "{}: num_key_value_heads {} does not divide num_attention_heads {}; choose one that does", source,
         num_key_value_heads, num_attention_heads);
   if (head_dim == 0) {
-    check(hidden_size % num_attention_heads == 0, "{}: num_attention_heads {} does not divide hidden_size {}; give head_dim", source,
-          num_attention_heads, hidden_size);
+    check(hidden_size % num_attention_heads == 0,
+          "{}: num_attention_heads {} does not divide hidden_size {}; give head_dim", source, num_attention_heads,
+          hidden_size);
     head_dim = hidden_size / num_attention_heads;
   }
-  check(head_dim % 2 == 0 && head_dim <= 256, "{}: head_dim is {}; rotary positions need an even number of at most 256", source,
-        head_dim);
+  check(head_dim % 2 == 0 && head_dim <= 256, "{}: head_dim is {}; rotary positions need an even number of at most 256",
+        source, head_dim);
 }
 
 int64_t LlamaConfig::num_weights() const {
@@ -103,13 +108,15 @@ double LlamaConfig::training_flops_per_token(int64_t length) const {
   const double products = static_cast<double>(num_hidden_layers * (attention + 3 * hidden_size * intermediate_size) +
                                               vocab_size * hidden_size);
   // Scores and values: 2 products of 2 * D operations for half of the positions, times 3 for forward and backward.
-  const double scores = static_cast<double>(num_hidden_layers * num_attention_heads * head_dim) * static_cast<double>(length) * 6.0;
+  const double scores =
+      static_cast<double>(num_hidden_layers * num_attention_heads * head_dim) * static_cast<double>(length) * 6.0;
   return 6.0 * products + scores;
 }
 
 LlamaConfig LlamaConfig::from_json(std::string_view text, std::string_view source) {
   const json object = json::parse(text, nullptr, false);
-  check(!object.is_discarded() && object.is_object(), "{}: not a JSON object; a Hugging Face config.json is needed", source);
+  check(!object.is_discarded() && object.is_object(), "{}: not a JSON object; a Hugging Face config.json is needed",
+        source);
   refuse_what_is_not_llama(object, source);
   LlamaConfig config;
   config.vocab_size = integer(object, "vocab_size", 0, source);
@@ -126,8 +133,8 @@ LlamaConfig LlamaConfig::from_json(std::string_view text, std::string_view sourc
   const auto rope = object.find("rope_parameters");
   if (rope != object.end() && rope->is_object()) {
     const auto type = rope->find("rope_type");
-    check(type == rope->end() || *type == "default", "{}: rope_parameters.rope_type is {}; only \"default\" is known", source,
-          type == rope->end() ? "" : type->dump());
+    check(type == rope->end() || *type == "default", "{}: rope_parameters.rope_type is {}; only \"default\" is known",
+          source, type == rope->end() ? "" : type->dump());
     config.rope_theta = number(*rope, "rope_theta", config.rope_theta, source);
   }
   config.tie_word_embeddings = boolean(object, "tie_word_embeddings", false, source);

@@ -9,9 +9,9 @@
 namespace athanor::nn {
 
 struct LlamaConfig {
-  int64_t vocab_size = 0;               // V
-  int64_t hidden_size = 0;              // C
-  int64_t intermediate_size = 0;        // F
+  int64_t vocab_size = 0;         // V
+  int64_t hidden_size = 0;        // C
+  int64_t intermediate_size = 0;  // F
   int64_t num_hidden_layers = 0;
   int64_t num_attention_heads = 0;      // H
   int64_t num_key_value_heads = 0;      // Hkv; 0: as many as heads

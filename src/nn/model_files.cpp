@@ -36,12 +36,13 @@ std::vector<float> as_floats(const TensorEntry& entry, std::string_view name, co
     std::memcpy(values.data(), entry.bytes.data(), entry.bytes.size());
     return values;
   }
-  check(entry.dtype == DType::F16 || entry.dtype == DType::BF16, "{}: {} has type {}; weights are F32, F16 or BF16", path.string(),
-        name, name_of(entry.dtype));
+  check(entry.dtype == DType::F16 || entry.dtype == DType::BF16, "{}: {} has type {}; weights are F32, F16 or BF16",
+        path.string(), name, name_of(entry.dtype));
   std::vector<uint16_t> halves(count);
   std::memcpy(halves.data(), entry.bytes.data(), entry.bytes.size());
   for (size_t i = 0; i < count; ++i) {
-    values[i] = entry.dtype == DType::F16 ? half_to_float(halves[i]) : std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
+    values[i] = entry.dtype == DType::F16 ? half_to_float(halves[i])
+                                          : std::bit_cast<float>(static_cast<uint32_t>(halves[i]) << 16);
   }
   return values;
 }
@@ -57,8 +58,8 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
   const fs::path single = folder / "model.safetensors";
   if (fs::exists(single)) return {single};
   const fs::path index_path = folder / "model.safetensors.index.json";
-  check(fs::exists(index_path), "{}: holds neither model.safetensors nor model.safetensors.index.json; pass a model folder",
-        folder.string());
+  check(fs::exists(index_path),
+        "{}: holds neither model.safetensors nor model.safetensors.index.json; pass a model folder", folder.string());
   const MappedFile index_file(index_path);
   const std::span<const std::byte> bytes = index_file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -85,8 +86,8 @@ bool is_redundant(const Llama& model, std::string_view name) {
 
 void upload_tensor(device::Stream& stream, const Parameter& parameter, const TensorEntry& entry, const fs::path& path) {
   const std::vector<int64_t> wanted = file_shape(parameter.spec);
-  check(entry.shape == wanted, "{}: {} has shape ({}) but config.json makes it ({}); the files are of two models", path.string(),
-        parameter.spec.name, fmt::join(entry.shape, ", "), fmt::join(wanted, ", "));
+  check(entry.shape == wanted, "{}: {} has shape ({}) but config.json makes it ({}); the files are of two models",
+        path.string(), parameter.spec.name, fmt::join(entry.shape, ", "), fmt::join(wanted, ", "));
   std::vector<float> values = as_floats(entry, parameter.spec.name, path);
   if (parameter.spec.layout == FileLayout::Transposed) values = transposed(values, wanted[0], wanted[1]);
   stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
@@ -122,14 +123,16 @@ void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) 
     for (const std::string& name : file.names()) {
       const Parameter* parameter = model.parameters().find(name);
       if (parameter == nullptr && is_redundant(model, name)) continue;
-      check(parameter != nullptr, "{}: {} is not a tensor of the model that config.json describes; the files are of two models",
+      check(parameter != nullptr,
+            "{}: {} is not a tensor of the model that config.json describes; the files are of two models",
             path.string(), name);
       check(missing.erase(name) == 1, "{}: {} is there twice", path.string(), name);
       upload_tensor(stream, *parameter, file.at(name), path);
     }
   }
   check(missing.empty(), "{}: {} is missing{}; the files are of two models or not complete", folder.string(),
-        missing.empty() ? "" : *missing.begin(), missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
+        missing.empty() ? "" : *missing.begin(),
+        missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
 }
 
 Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {

@@ -19,8 +19,9 @@ Parameters::Parameters(device::Stream& stream, const std::vector<ParameterSpec>&
   for (const ParameterSpec& spec : specs) {
     check(names.insert(spec.name).second, "parameters: {} is there twice", spec.name);
     const int64_t count = padded(spec.shape.num_elements());
-    check(count > 0 && count <= most, "parameters: {} of shape {} needs {} bytes but {} takes {} in one piece; take a smaller model",
-          spec.name, spec.shape.to_string(), count * 4, stream.device().info().name, most * 4);
+    check(count > 0 && count <= most,
+          "parameters: {} of shape {} needs {} bytes but {} takes {} in one piece; take a smaller model", spec.name,
+          spec.shape.to_string(), count * 4, stream.device().info().name, most * 4);
     if (slabs_.empty() || slabs_.back().count + count > most) slabs_.emplace_back();
     parameters_.push_back({spec, {}, static_cast<int>(slabs_.size()) - 1, slabs_.back().count});
     slabs_.back().count += count;

@@ -20,16 +20,16 @@ int64_t rows_per_chunk(const device::DeviceInfo& info, int64_t rows, int64_t voc
 
 }  // namespace
 
-void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets, float scale,
-                        const Buffer& loss_sum) {
+void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets,
+                        float scale, const Buffer& loss_sum) {
   Stream& stream = context.stream;
   const int64_t rows = x.shape().num_rows();
   const int64_t columns = x.shape().last();
   const int64_t vocabulary = head.shape()[0];
   check(head.shape().rank() == 2 && head.shape()[1] == columns, "cross_entropy_head: head is {} but x has rows of {}",
         head.shape().to_string(), columns);
-  check(static_cast<int64_t>(targets.size()) == rows, "cross_entropy_head: {} targets for {} rows; pass one a row", targets.size(),
-        rows);
+  check(static_cast<int64_t>(targets.size()) == rows, "cross_entropy_head: {} targets for {} rows; pass one a row",
+        targets.size(), rows);
   kernels::check_targets(targets, vocabulary);
   const Tensor targets_on_device = empty(stream, Shape{rows}, "targets", DType::I32);
   stream.upload(targets_on_device.buffer(), std::as_bytes(targets));

@@ -24,8 +24,8 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
   check_matrix("matmul", "w", w);
   const int64_t k = w.shape()[0];
   const int64_t n = w.shape()[1];
-  check(x.shape().last() == k, "matmul: x has rows of {} values but w is {}; pass rows of {}", x.shape().last(), w.shape().to_string(),
-        k);
+  check(x.shape().last() == k, "matmul: x has rows of {} values but w is {}; pass rows of {}", x.shape().last(),
+        w.shape().to_string(), k);
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul");
   kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
@@ -72,12 +72,12 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
 
 Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& up, const Tensor& w) {
   check_matrix("swiglu_matmul", "w", w);
-  check(gate.shape() == up.shape(), "swiglu_matmul: gate is {} but up is {}; pass two of one shape", gate.shape().to_string(),
-        up.shape().to_string());
+  check(gate.shape() == up.shape(), "swiglu_matmul: gate is {} but up is {}; pass two of one shape",
+        gate.shape().to_string(), up.shape().to_string());
   const int64_t k = w.shape()[0];
   const int64_t n = w.shape()[1];
-  check(gate.shape().last() == k, "swiglu_matmul: gate has rows of {} values but w is {}; pass rows of {}", gate.shape().last(),
-        w.shape().to_string(), k);
+  check(gate.shape().last() == k, "swiglu_matmul: gate has rows of {} values but w is {}; pass rows of {}",
+        gate.shape().last(), w.shape().to_string(), k);
   const int64_t m = gate.shape().num_rows();
   Tensor y = empty(context.stream, with_last(gate.shape(), n), "swiglu_matmul");
   kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k});
@@ -86,15 +86,16 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
     context.tape->record(y, [gate, up, w, y, m, n, k](Stream& stream) {
       if (w.needs_gradient()) {
         const Tensor::GradientSlot slot = w.gradient_slot(stream);
-        kernels::matmul_at_swiglu_a(stream, {gate.buffer(), up.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
+        kernels::matmul_at_swiglu_a(stream,
+                                    {gate.buffer(), up.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
       }
       if (gate.needs_gradient() || up.needs_gradient()) {
         const Tensor d_hidden = empty(stream, gate.shape(), "d_hidden");
         const Tensor d_gate = empty(stream, gate.shape(), "d_gate");
         const Tensor d_up = empty(stream, gate.shape(), "d_up");
         kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n});
-        kernels::silu_gate_backward(stream,
-                                    {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});
+        kernels::silu_gate_backward(
+            stream, {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});
         if (gate.needs_gradient()) gate.add_gradient(stream, d_gate.buffer());
         if (up.needs_gradient()) up.add_gradient(stream, d_up.buffer());
       }

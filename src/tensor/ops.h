@@ -28,7 +28,8 @@ Tensor rms_norm(const Context& context, const Tensor& x, const Tensor& weight, f
 
 /// Rotary position embedding of every head. x: (B*T, heads * D), row r at position first_position + r % length; table: (positions, D)
 /// from kernels::rope_table. Source: Su et al. 2021, arXiv:2104.09864.
-Tensor rope(const Context& context, const Tensor& x, const Tensor& table, int64_t heads, int64_t length, int64_t first_position);
+Tensor rope(const Context& context, const Tensor& x, const Tensor& table, int64_t heads, int64_t length,
+            int64_t first_position);
 
 struct AttentionShape {
   int64_t batch = 0;
@@ -39,7 +40,8 @@ struct AttentionShape {
 
 /// Causal softmax(q k^T / sqrt(D)) v with grouped queries. q: (B*T, H*D), k and v: (B*T, Hkv*D). Gives (B*T, H*D).
 /// Source: Dao 2023, arXiv:2307.08691; Ainslie et al. 2023, arXiv:2305.13245.
-Tensor attention(const Context& context, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape);
+Tensor attention(const Context& context, const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionShape& shape);
 
 /// Token ids on the device, with the order that the deterministic gradient needs.
 struct TokenIds {
@@ -55,7 +57,7 @@ Tensor embedding(const Context& context, const Tensor& table, const TokenIds& id
 /// The head and its loss, taken in chunks of rows so that never all logits exist. x: (rows, C), head: (V, C), targets: (rows) with
 /// kernels::kIgnoreTarget where a row does not count. loss_sum: one f32 on the device to which the sum of the rows' losses in nats is
 /// added. With a tape, gradients for x and head are made at once, times `scale` (1 / number of targets of the step).
-void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets, float scale,
-                        const Buffer& loss_sum);
+void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets,
+                        float scale, const Buffer& loss_sum);
 
 }  // namespace athanor::tensor

@@ -23,7 +23,8 @@ bool is_recorded(const Context& context, std::initializer_list<const Tensor*> in
   return false;
 }
 
-Tensor checkpoint(const Context& context, const Tensor& x, const std::function<Tensor(const Context&, const Tensor&)>& block) {
+Tensor checkpoint(const Context& context, const Tensor& x,
+                  const std::function<Tensor(const Context&, const Tensor&)>& block) {
   Tensor out = block(Context{context.stream, nullptr}, x);
   if (context.tape == nullptr) return out;
   out.set_needs_gradient(true);

@@ -45,6 +45,7 @@ bool is_recorded(const Context& context, std::initializer_list<const Tensor*> in
 /// Runs `block` on x without keeping what it computes inside, and again during the backward pass (activation checkpointing):
 /// memory of one block instead of all, for one more forward. Parameters that the block uses get their gradients as usual.
 /// Source: Chen et al. 2016, arXiv:1604.06174.
-Tensor checkpoint(const Context& context, const Tensor& x, const std::function<Tensor(const Context&, const Tensor&)>& block);
+Tensor checkpoint(const Context& context, const Tensor& x,
+                  const std::function<Tensor(const Context&, const Tensor&)>& block);
 
 }  // namespace athanor::tensor

@@ -2,8 +2,8 @@
 #include "tensor/tape.h"
 
 #include "base/expect_error.h"
-#include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/compare.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "tensor/ops.h"
 #include "test_device.h"
 
@@ -130,7 +130,8 @@ TEST_F(Tapes, ChunksOfTheHeadGiveTheLossOfTheWhole) {
   const Tensor x = values(Shape{700, 8}, 1);
   const Tensor head = values(Shape{40, 8}, 2);
   std::vector<int32_t> targets(700);
-  for (size_t i = 0; i < targets.size(); ++i) targets[i] = i % 7 == 0 ? kernels::kIgnoreTarget : static_cast<int32_t>(i % 40);
+  for (size_t i = 0; i < targets.size(); ++i)
+    targets[i] = i % 7 == 0 ? kernels::kIgnoreTarget : static_cast<int32_t>(i % 40);
   const Buffer loss = stream_.device().allocate(4, "loss");
   stream_.fill_zero(loss);
   cross_entropy_head(context_, x, head, targets, 0.5F, loss);

@@ -10,15 +10,15 @@ struct Tensor::State {
   Shape shape;
   DType dtype = DType::F32;
   bool needs_gradient = false;
-  Buffer gradient;        // what has been summed so far; empty: nothing
-  bool is_shared = false; // the gradient's buffer is also another tensor's: never write into it
-  Buffer place;           // where the gradient must lie; empty: anywhere
+  Buffer gradient;         // what has been summed so far; empty: nothing
+  bool is_shared = false;  // the gradient's buffer is also another tensor's: never write into it
+  Buffer place;            // where the gradient must lie; empty: anywhere
 };
 
 Tensor::Tensor(Buffer buffer, const Shape& shape, DType dtype) : state_(std::make_shared<State>()) {
   const int64_t bytes = (shape.num_elements() * size_of(dtype) + 3) / 4 * 4;
-  check(buffer && buffer.size_bytes() == bytes, "tensor: {} of shape {} needs {} bytes but the buffer has {}", name_of(dtype),
-        shape.to_string(), bytes, buffer.size_bytes());
+  check(buffer && buffer.size_bytes() == bytes, "tensor: {} of shape {} needs {} bytes but the buffer has {}",
+        name_of(dtype), shape.to_string(), bytes, buffer.size_bytes());
   state_->buffer = std::move(buffer);
   state_->shape = shape;
   state_->dtype = dtype;
@@ -32,8 +32,9 @@ bool Tensor::needs_gradient() const { return state_ && state_->needs_gradient; }
 Buffer Tensor::gradient() const { return state_->gradient; }
 
 void Tensor::set_gradient_place(const Buffer& place) {
-  check(place.size_bytes() == state_->buffer.size_bytes(), "tensor: a gradient of {} bytes does not fit values of {} bytes",
-        place.size_bytes(), state_->buffer.size_bytes());
+  check(place.size_bytes() == state_->buffer.size_bytes(),
+        "tensor: a gradient of {} bytes does not fit values of {} bytes", place.size_bytes(),
+        state_->buffer.size_bytes());
   state_->place = place;
 }
 
@@ -86,8 +87,8 @@ Tensor empty(Stream& stream, const Shape& shape, std::string_view label, DType d
 }
 
 Tensor from_values(Stream& stream, std::span<const float> values, const Shape& shape, std::string_view label) {
-  check(static_cast<int64_t>(values.size()) == shape.num_elements(), "{}: {} values do not fill the shape {}", label, values.size(),
-        shape.to_string());
+  check(static_cast<int64_t>(values.size()) == shape.num_elements(), "{}: {} values do not fill the shape {}", label,
+        values.size(), shape.to_string());
   Tensor tensor = empty(stream, shape, label);
   stream.upload(tensor.buffer(), std::as_bytes(values));
   return tensor;

@@ -61,7 +61,8 @@ class Tensor {
 
 /// A tensor of undefined values.
 Tensor empty(Stream& stream, const Shape& shape, std::string_view label, DType dtype = DType::F32);
-Tensor from_values(Stream& stream, std::span<const float> values, const Shape& shape, std::string_view label = "values");
+Tensor from_values(Stream& stream, std::span<const float> values, const Shape& shape,
+                   std::string_view label = "values");
 Tensor from_ids(Stream& stream, std::span<const uint32_t> ids, std::string_view label = "ids");
 /// Waits for all work before it.
 std::vector<float> to_values(Stream& stream, const Tensor& tensor);

@@ -13,7 +13,8 @@ Adamw::Adamw(device::Stream& stream, const nn::Parameters& parameters, const Ada
   device::Device& device = stream.device();
   for (size_t index = 0; index < parameters.slabs().size(); ++index) {
     const nn::Slab& slab = parameters.slabs()[index];
-    Moments moments{device.allocate(slab.count * 4, "first moments"), device.allocate(slab.count * 4, "second moments")};
+    Moments moments{device.allocate(slab.count * 4, "first moments"),
+                    device.allocate(slab.count * 4, "second moments")};
     stream.fill_zero(moments.m);
     stream.fill_zero(moments.v);
     moments_.push_back(moments);

@@ -32,7 +32,8 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
     std::vector<uint32_t> ids(static_cast<size_t>(rows.batch * rows.length));
     step.begin(bench.tokens_per_step);
     for (int64_t micro = 0; micro < accumulation; ++micro) {
-      for (uint32_t& id : ids) id = static_cast<uint32_t>(random.below(static_cast<uint64_t>(settings.model_config.vocab_size)));
+      for (uint32_t& id : ids)
+        id = static_cast<uint32_t>(random.below(static_cast<uint64_t>(settings.model_config.vocab_size)));
       const std::vector<int32_t> targets(ids.begin(), ids.end());
       step.add(ids, targets, rows);
     }

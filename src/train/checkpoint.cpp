@@ -85,7 +85,8 @@ std::string state_json(const TrainerState& state, const fs::path& folder) {
   object["settings"] = state.settings;
   ordered_json hashes = ordered_json::object();
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) hashes[name] = hash_file(folder / name);
   object["files"] = hashes;
@@ -104,7 +105,8 @@ T field(const json& object, const char* name, const fs::path& path) {
   } else {
     fits = fits && found->is_number();
   }
-  check(fits, "{}: {} is missing or of the wrong kind; remove the checkpoint folder to go on from an older one", path.string(), name);
+  check(fits, "{}: {} is missing or of the wrong kind; remove the checkpoint folder to go on from an older one",
+        path.string(), name);
   return found->template get<T>();
 }
 
@@ -113,18 +115,20 @@ void check_hashes(const json& object, std::string_view text, const fs::path& che
   ordered_json without_hash = ordered_json::parse(text);
   without_hash.erase("hash");
   check(field<std::string>(object, "hash", state_path) == hash_of(without_hash),
-        "{}: was altered (its hash is another); remove the checkpoint folder to go on from an older one", state_path.string());
+        "{}: was altered (its hash is another); remove the checkpoint folder to go on from an older one",
+        state_path.string());
   const auto files = object.find("files");
   check(files != object.end() && files->is_object(), "{}: files is missing; the checkpoint was altered, take another",
         state_path.string());
   for (const auto& [name, hash] : files->items()) {
-    check(fs::path(name).filename() == fs::path(name) && hash.is_string(), "{}: files names \"{}\"; the checkpoint was altered",
-          state_path.string(), name);
+    check(fs::path(name).filename() == fs::path(name) && hash.is_string(),
+          "{}: files names \"{}\"; the checkpoint was altered", state_path.string(), name);
     const fs::path path = checkpoint / name;
-    check(fs::exists(path), "{}: is missing from the checkpoint; remove the checkpoint folder to go on from an older one",
-          path.string());
+    check(fs::exists(path),
+          "{}: is missing from the checkpoint; remove the checkpoint folder to go on from an older one", path.string());
     check(hash_file(path) == hash.get<std::string>(),
-          "{}: is truncated or altered (its hash is not the one in {}); remove the checkpoint folder to go on from an older one",
+          "{}: is truncated or altered (its hash is not the one in {}); remove the checkpoint folder to go on from an "
+          "older one",
           path.string(), kStateFile);
   }
 }
@@ -146,7 +150,8 @@ void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Lla
 
 TrainerState read_trainer_state(const fs::path& checkpoint) {
   const fs::path path = checkpoint / kStateFile;
-  check(fs::exists(path), "{}: is missing; a checkpoint without it cannot be resumed, only generated from", path.string());
+  check(fs::exists(path), "{}: is missing; a checkpoint without it cannot be resumed, only generated from",
+        path.string());
   const MappedFile file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   const json object = json::parse(text, nullptr, false);
@@ -163,8 +168,8 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   state.settings = field<std::string>(object, "settings", path);
   const auto val_loss = object.find("val_loss");
   if (val_loss != object.end() && val_loss->is_number()) state.val_loss = val_loss->get<double>();
-  check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another", path.string(),
-        state.applied_steps, state.step);
+  check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another",
+        path.string(), state.applied_steps, state.step);
   check_hashes(object, text, checkpoint);
   return state;
 }
@@ -172,12 +177,13 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
 void load_checkpoint(device::Stream& stream, const fs::path& checkpoint, nn::Llama& model, Adamw& optimizer) {
   nn::load_weights(stream, model, checkpoint);
   const fs::path path = checkpoint / kOptimizerFile;
-  check(fs::exists(path), "{}: is missing: the checkpoint holds no optimizer state and cannot be resumed, only generated from",
+  check(fs::exists(path),
+        "{}: is missing: the checkpoint holds no optimizer state and cannot be resumed, only generated from",
         path.string());
   const SafetensorsFile file(path);
   const std::vector<MomentPlace> places = moment_places(model, optimizer);
-  check(file.names().size() == places.size(), "{}: holds {} tensors but the model needs {}; it is of another model", path.string(),
-        file.names().size(), places.size());
+  check(file.names().size() == places.size(), "{}: holds {} tensors but the model needs {}; it is of another model",
+        path.string(), file.names().size(), places.size());
   for (const MomentPlace& place : places) {
     const TensorEntry* entry = file.find(place.name);
     check(entry != nullptr && entry->dtype == DType::F32 && entry->shape == place.shape,
@@ -197,7 +203,8 @@ void remove_old_checkpoints(const RunFolder& run, int64_t limit) {
     const MappedFile file(path);
     const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
     const json object = json::parse(text, nullptr, false);
-    if (object.is_discarded() || !object.is_object() || !object.contains("val_loss") || !object["val_loss"].is_number()) continue;
+    if (object.is_discarded() || !object.is_object() || !object.contains("val_loss") || !object["val_loss"].is_number())
+      continue;
     const double loss = object["val_loss"].get<double>();
     if (!best || loss <= best_loss) {
       best = entry.step;

@@ -57,17 +57,19 @@ class Golden : public ::testing::Test {
   std::vector<float> file_values(const std::string& name, const nn::Parameter& parameter) {
     const TensorEntry& entry = file_.at(name);
     std::vector<float> values = values_of<float>(entry);
-    if (parameter.spec.layout == nn::FileLayout::Transposed) values = nn::transposed(values, entry.shape[0], entry.shape[1]);
+    if (parameter.spec.layout == nn::FileLayout::Transposed)
+      values = nn::transposed(values, entry.shape[0], entry.shape[1]);
     return values;
   }
 
   /// Forward and backward of rows [first, first + count) of batch `index` as one micro-batch.
-  void accumulate(int64_t index, int64_t first, int64_t count, float scale, nn::Recompute recompute = nn::Recompute::No) {
+  void accumulate(int64_t index, int64_t first, int64_t count, float scale,
+                  nn::Recompute recompute = nn::Recompute::No) {
     const size_t begin = static_cast<size_t>((index * batch_ + first) * length_);
     const size_t size = static_cast<size_t>(count * length_);
     tensor::Tape tape;
-    model_.loss({stream_, &tape}, std::span(ids_).subspan(begin, size), std::span(targets_).subspan(begin, size), {count, length_},
-                scale, loss_sum_, recompute);
+    model_.loss({stream_, &tape}, std::span(ids_).subspan(begin, size), std::span(targets_).subspan(begin, size),
+                {count, length_}, scale, loss_sum_, recompute);
     tape.run_backward(stream_);
   }
 
@@ -90,7 +92,8 @@ class Golden : public ::testing::Test {
   void expect_golden_gradients() {
     for (const nn::Parameter& parameter : model_.parameters().all()) {
       const std::vector<float> got = tensor::to_values(stream_, parameter.values.gradient());
-      EXPECT_LT(relative_difference(got, file_values("gradient." + parameter.spec.name, parameter)), kAllowed) << parameter.spec.name;
+      EXPECT_LT(relative_difference(got, file_values("gradient." + parameter.spec.name, parameter)), kAllowed)
+          << parameter.spec.name;
     }
   }
 

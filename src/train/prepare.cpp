@@ -39,8 +39,10 @@ data::Tokenizer tokenizer_for(const TrainSettings& settings, const data::TextFil
   return data::train_tokenizer(data::document_source(files, settings.encoding), options);
 }
 
-data::TokenData encode_files(const TrainSettings& settings, const data::TextFiles& files, const data::Tokenizer& tokenizer) {
-  return data::encode_documents(data::document_source(files, settings.encoding), tokenizer, static_cast<int>(settings.threads));
+data::TokenData encode_files(const TrainSettings& settings, const data::TextFiles& files,
+                             const data::Tokenizer& tokenizer) {
+  return data::encode_documents(data::document_source(files, settings.encoding), tokenizer,
+                                static_cast<int>(settings.threads));
 }
 
 std::optional<data::TokenData> read_validation(const TrainSettings& settings, const data::Tokenizer& tokenizer) {
@@ -50,16 +52,18 @@ std::optional<data::TokenData> read_validation(const TrainSettings& settings, co
 }
 
 bool is_single_token_file(const TrainSettings& settings) {
-  return settings.data.size() == 1 && fs::is_regular_file(settings.data.front()) && data::is_token_file(settings.data.front());
+  return settings.data.size() == 1 && fs::is_regular_file(settings.data.front()) &&
+         data::is_token_file(settings.data.front());
 }
 
 PreparedData open_token_file(const TrainSettings& settings) {
   data::TokenData tokens = data::TokenData::open(settings.data.front());
-  check(tokens.tokenizer() || !settings.tokenizer.empty(), "{}: holds no tokenizer; name it with --tokenizer tokenizer.json",
-        settings.data.front());
+  check(tokens.tokenizer() || !settings.tokenizer.empty(),
+        "{}: holds no tokenizer; name it with --tokenizer tokenizer.json", settings.data.front());
   data::Tokenizer tokenizer = tokens.tokenizer() ? *tokens.tokenizer() : data::Tokenizer::load(settings.tokenizer);
-  check(tokens.vocab_size() <= tokenizer.vocab_size(), "{}: holds ids up to {} but {} has {} entries; they do not belong together",
-        settings.data.front(), tokens.vocab_size() - 1, settings.tokenizer, tokenizer.vocab_size());
+  check(tokens.vocab_size() <= tokenizer.vocab_size(),
+        "{}: holds ids up to {} but {} has {} entries; they do not belong together", settings.data.front(),
+        tokens.vocab_size() - 1, settings.tokenizer, tokenizer.vocab_size());
   std::optional<data::TokenData> validation = read_validation(settings, tokenizer);
   return {std::move(tokens), std::move(validation), std::move(tokenizer), false};
 }
@@ -76,12 +80,14 @@ int64_t automatic_vocab_size(int64_t text_bytes) {
 PreparedData prepare_data(const TrainSettings& settings) {
   if (is_single_token_file(settings)) return open_token_file(settings);
   for (const std::string& path : settings.data) {
-    check(!fs::is_regular_file(path) || !data::is_token_file(path), "{}: is a token file; pass it alone, not among texts", path);
+    check(!fs::is_regular_file(path) || !data::is_token_file(path),
+          "{}: is a token file; pass it alone, not among texts", path);
   }
   const data::TextFiles files = find_files(settings.data);
   data::Tokenizer tokenizer = tokenizer_for(settings, files);
   data::TokenData tokens = encode_files(settings, files, tokenizer);
-  log_info("{} documents, {} tokens of {} entries", tokens.num_documents(), tokens.num_tokens(), tokenizer.vocab_size());
+  log_info("{} documents, {} tokens of {} entries", tokens.num_documents(), tokens.num_tokens(),
+           tokenizer.vocab_size());
   std::optional<data::TokenData> validation = read_validation(settings, tokenizer);
   return {std::move(tokens), std::move(validation), std::move(tokenizer), true};
 }

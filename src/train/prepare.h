@@ -15,7 +15,7 @@ struct PreparedData {
   data::TokenData tokens;
   std::optional<data::TokenData> validation;  // of settings.validation_data
   data::Tokenizer tokenizer;
-  bool is_from_text = false;                  // tokens were made here and belong into the run folder
+  bool is_from_text = false;  // tokens were made here and belong into the run folder
 };
 
 /// Reads the data that the settings name. Throws Error for what cannot be trained on.

@@ -48,8 +48,8 @@ void RunFolder::create() const {
   } else {
     error = std::make_error_code(std::errc::permission_denied);
   }
-  check(!error && fs::is_directory(path_), "{}: the run folder cannot be made: {}; choose another with -o", path_.string(),
-        error ? error.message() : "a file is in the way");
+  check(!error && fs::is_directory(path_), "{}: the run folder cannot be made: {}; choose another with -o",
+        path_.string(), error ? error.message() : "a file is in the way");
 }
 
 std::vector<CheckpointEntry> RunFolder::checkpoints() const {
@@ -59,7 +59,8 @@ std::vector<CheckpointEntry> RunFolder::checkpoints() const {
     const std::optional<int64_t> step = step_of(entry.path().filename().string());
     if (step && entry.is_directory()) found.push_back({*step, entry.path()});
   }
-  std::sort(found.begin(), found.end(), [](const CheckpointEntry& a, const CheckpointEntry& b) { return a.step < b.step; });
+  std::sort(found.begin(), found.end(),
+            [](const CheckpointEntry& a, const CheckpointEntry& b) { return a.step < b.step; });
   return found;
 }
 
@@ -70,8 +71,8 @@ std::optional<CheckpointEntry> RunFolder::latest() const {
   while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
   const std::optional<int64_t> step = step_of(name);
   check(step && fs::is_directory(path_ / name),
-        "{}: names \"{}\", which is no checkpoint of this run; write the name of one that is there into it", file.string(),
-        name.substr(0, 80));
+        "{}: names \"{}\", which is no checkpoint of this run; write the name of one that is there into it",
+        file.string(), name.substr(0, 80));
   return CheckpointEntry{*step, path_ / name};
 }
 
@@ -105,8 +106,10 @@ void JsonLines::append(const std::string& line) {
   const std::string text = line + "\n";
   const bool is_full = fault_due("disk-full");
   if (is_full) errno = ENOSPC;
-  const bool written = !is_full && std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
-  check(written, "{}: cannot be written: {}; free some space and go on with --resume", path_.string(), std::strerror(errno));
+  const bool written =
+      !is_full && std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
+  check(written, "{}: cannot be written: {}; free some space and go on with --resume", path_.string(),
+        std::strerror(errno));
 }
 
 }  // namespace athanor::train

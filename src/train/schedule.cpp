@@ -14,7 +14,8 @@ double learning_rate_at(const TrainSettings& settings, int64_t step) {
   if (settings.lr_scheduler_type == "constant") return settings.learning_rate;
   const int64_t last = std::max<int64_t>(1, settings.max_steps - 1 - warmup);
   const double progress = std::clamp(static_cast<double>(step - warmup) / static_cast<double>(last), 0.0, 1.0);
-  const double share = settings.lr_scheduler_type == "linear" ? 1 - progress : 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  const double share =
+      settings.lr_scheduler_type == "linear" ? 1 - progress : 0.5 * (1 + std::cos(std::numbers::pi * progress));
   return settings.learning_rate * (settings.min_lr_ratio + (1 - settings.min_lr_ratio) * share);
 }
 

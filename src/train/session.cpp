@@ -67,15 +67,18 @@ void resolve_settings(device::Device& device, TrainSettings& settings, const Pre
     if (model.num_hidden_layers == 0) model.num_hidden_layers = 4;
     if (model.intermediate_size == 0) model.intermediate_size = (model.hidden_size * 8 / 3 + 31) / 32 * 32;
     if (model.num_attention_heads == 0) model.num_attention_heads = std::max<int64_t>(1, model.hidden_size / 64);
-    if (model.max_position_embeddings == 0) model.max_position_embeddings = settings.max_length > 0 ? settings.max_length : 256;
+    if (model.max_position_embeddings == 0)
+      model.max_position_embeddings = settings.max_length > 0 ? settings.max_length : 256;
   }
   model.complete("model_config");
   if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
   check(settings.max_length <= model.max_position_embeddings,
-        "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one or lengthen the other",
+        "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
+        "or lengthen the other",
         settings.max_length, model.max_position_embeddings);
   // Text that makes no block is refused before anything is measured.
-  const data::Loader loader(data.tokens, {settings.max_length, settings.seed, settings.validation_split, data.validation});
+  const data::Loader loader(data.tokens,
+                            {settings.max_length, settings.seed, settings.validation_split, data.validation});
   set_steps_from_minutes(device.stream(), settings);
 }
 
@@ -83,13 +86,15 @@ std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
   const nn::LlamaConfig& model = settings.model_config;
   const int64_t step_tokens =
       settings.per_device_train_batch_size * settings.gradient_accumulation_steps * settings.max_length;
-  const double epochs = static_cast<double>(step_tokens * settings.max_steps) / static_cast<double>(data.tokens.num_tokens());
+  const double epochs =
+      static_cast<double>(step_tokens * settings.max_steps) / static_cast<double>(data.tokens.num_tokens());
   return fmt::format(
-      "model: {:.2f} M weights ({} layers, width {}, {} heads, {} key/value heads, feed-forward {}, vocabulary {}, context {}); "
+      "model: {:.2f} M weights ({} layers, width {}, {} heads, {} key/value heads, feed-forward {}, vocabulary {}, "
+      "context {}); "
       "{} steps of {} tokens, {:.1f} times through {} tokens",
-      static_cast<double>(model.num_weights()) * 1e-6, model.num_hidden_layers, model.hidden_size, model.num_attention_heads,
-      model.num_key_value_heads, model.intermediate_size, model.vocab_size, model.max_position_embeddings, settings.max_steps,
-      step_tokens, epochs, data.tokens.num_tokens());
+      static_cast<double>(model.num_weights()) * 1e-6, model.num_hidden_layers, model.hidden_size,
+      model.num_attention_heads, model.num_key_value_heads, model.intermediate_size, model.vocab_size,
+      model.max_position_embeddings, settings.max_steps, step_tokens, epochs, data.tokens.num_tokens());
 }
 
 std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
@@ -108,7 +113,8 @@ TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks
     const std::unique_ptr<device::Device> device = open(options);
     return train_on(*device, settings, resume, hooks);
   } catch (const device::DeviceLost& error) {
-    log_warning("{}; opening the device again, with smaller submissions, and going on from the last checkpoint", error.what());
+    log_warning("{}; opening the device again, with smaller submissions, and going on from the last checkpoint",
+                error.what());
   }
   options.batch_seconds /= 4;
   const std::unique_ptr<device::Device> device = open(options);

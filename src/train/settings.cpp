@@ -19,14 +19,16 @@ using Values = std::vector<std::string>;
 int64_t parse_integer(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= 0, "\"{}\" is no value for it; give a whole number of at least 0", text);
+  check(error == std::errc() && end == text.data() + text.size() && value >= 0,
+        "\"{}\" is no value for it; give a whole number of at least 0", text);
   return value;
 }
 
 double parse_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value), "\"{}\" is no value for it; give a number", text);
+  check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
+        "\"{}\" is no value for it; give a number", text);
   return value;
 }
 
@@ -34,7 +36,6 @@ bool parse_boolean(const std::string& text) {
   check(text == "true" || text == "false", "\"{}\" is no value for it; give true or false", text);
   return text == "true";
 }
-
 
 SettingKey key(std::string name, std::string help, std::function<void(TrainSettings&, const std::string&)> set,
                std::function<std::string(const TrainSettings&)> get) {
@@ -44,35 +45,44 @@ SettingKey key(std::string name, std::string help, std::function<void(TrainSetti
 }
 
 SettingKey integer(std::string name, std::string help, int64_t TrainSettings::* member) {
-  return key(std::move(name), std::move(help), [member](TrainSettings& s, const std::string& text) { s.*member = parse_integer(text); },
-             [member](const TrainSettings& s) { return fmt::format("{}", s.*member); });
+  return key(
+      std::move(name), std::move(help),
+      [member](TrainSettings& s, const std::string& text) { s.*member = parse_integer(text); },
+      [member](const TrainSettings& s) { return fmt::format("{}", s.*member); });
 }
 
 SettingKey number(std::string name, std::string help, double TrainSettings::* member) {
-  return key(std::move(name), std::move(help), [member](TrainSettings& s, const std::string& text) { s.*member = parse_number(text); },
-             [member](const TrainSettings& s) { return fmt::format("{}", s.*member); });
+  return key(
+      std::move(name), std::move(help),
+      [member](TrainSettings& s, const std::string& text) { s.*member = parse_number(text); },
+      [member](const TrainSettings& s) { return fmt::format("{}", s.*member); });
 }
 
 SettingKey boolean(std::string name, std::string help, bool TrainSettings::* member) {
-  return key(std::move(name), std::move(help), [member](TrainSettings& s, const std::string& text) { s.*member = parse_boolean(text); },
-             [member](const TrainSettings& s) { return s.*member ? "true" : "false"; });
+  return key(
+      std::move(name), std::move(help),
+      [member](TrainSettings& s, const std::string& text) { s.*member = parse_boolean(text); },
+      [member](const TrainSettings& s) { return s.*member ? "true" : "false"; });
 }
 
 SettingKey text(std::string name, std::string help, std::string TrainSettings::* member) {
-  return key(std::move(name), std::move(help), [member](TrainSettings& s, const std::string& value) { s.*member = value; },
-             [member](const TrainSettings& s) { return s.*member; });
+  return key(
+      std::move(name), std::move(help), [member](TrainSettings& s, const std::string& value) { s.*member = value; },
+      [member](const TrainSettings& s) { return s.*member; });
 }
 
 SettingKey model_integer(std::string name, std::string help, int64_t nn::LlamaConfig::* member) {
-  return key("model_config." + name, std::move(help),
-             [member](TrainSettings& s, const std::string& value) { s.model_config.*member = parse_integer(value); },
-             [member](const TrainSettings& s) { return fmt::format("{}", s.model_config.*member); });
+  return key(
+      "model_config." + name, std::move(help),
+      [member](TrainSettings& s, const std::string& value) { s.model_config.*member = parse_integer(value); },
+      [member](const TrainSettings& s) { return fmt::format("{}", s.model_config.*member); });
 }
 
 SettingKey model_number(std::string name, std::string help, double nn::LlamaConfig::* member) {
-  return key("model_config." + name, std::move(help),
-             [member](TrainSettings& s, const std::string& value) { s.model_config.*member = parse_number(value); },
-             [member](const TrainSettings& s) { return fmt::format("{}", s.model_config.*member); });
+  return key(
+      "model_config." + name, std::move(help),
+      [member](TrainSettings& s, const std::string& value) { s.model_config.*member = parse_number(value); },
+      [member](const TrainSettings& s) { return fmt::format("{}", s.model_config.*member); });
 }
 
 std::vector<SettingKey> make_keys() {
@@ -83,7 +93,8 @@ std::vector<SettingKey> make_keys() {
        [](const S& s) { return s.data; }},
       text("encoding", "encoding of text that is not UTF-8, by iconv's name", &S::encoding),
       text("tokenizer", "tokenizer.json; empty: one is trained on the data", &S::tokenizer),
-      key("vocab_size", "entries of a tokenizer that is trained, or auto",
+      key(
+          "vocab_size", "entries of a tokenizer that is trained, or auto",
           [](S& s, const std::string& value) { s.vocab_size = value == "auto" ? 0 : parse_integer(value); },
           [](const S& s) { return s.vocab_size == 0 ? "auto" : fmt::format("{}", s.vocab_size); }),
       text("split", "splitting expression of a trained tokenizer: tekken, gpt2 or llama3", &S::split),
@@ -98,7 +109,8 @@ std::vector<SettingKey> make_keys() {
       model_integer("max_position_embeddings", "longest context in tokens", &M::max_position_embeddings),
       model_number("rms_norm_eps", "added under the root of the norms", &M::rms_norm_eps),
       model_number("rope_theta", "base of the rotary frequencies", &M::rope_theta),
-      key("model_config.tie_word_embeddings", "the head is the embedding table",
+      key(
+          "model_config.tie_word_embeddings", "the head is the embedding table",
           [](S& s, const std::string& value) { s.model_config.tie_word_embeddings = parse_boolean(value); },
           [](const S& s) { return s.model_config.tie_word_embeddings ? "true" : "false"; }),
       text("output_dir", "the run folder", &S::output_dir),
@@ -107,7 +119,8 @@ std::vector<SettingKey> make_keys() {
       integer("per_device_train_batch_size", "rows of a micro-batch", &S::per_device_train_batch_size),
       integer("max_length", "tokens of a row; 0: max_position_embeddings", &S::max_length),
       integer("gradient_accumulation_steps", "micro-batches of a step", &S::gradient_accumulation_steps),
-      boolean("gradient_checkpointing", "keep no activations inside blocks, compute them again", &S::gradient_checkpointing),
+      boolean("gradient_checkpointing", "keep no activations inside blocks, compute them again",
+              &S::gradient_checkpointing),
       number("learning_rate", "largest learning rate", &S::learning_rate),
       text("lr_scheduler_type", "cosine, linear or constant, after the warm-up", &S::lr_scheduler_type),
       number("min_lr_ratio", "share of learning_rate at the end", &S::min_lr_ratio),
@@ -125,7 +138,8 @@ std::vector<SettingKey> make_keys() {
       integer("sample_steps", "a sample every so many steps; 0: with each evaluation", &S::sample_steps),
       integer("sample_tokens", "tokens of a sample; 0: no samples", &S::sample_tokens),
       text("sample_prompt", "text that samples start from; empty: the start of the validation text", &S::sample_prompt),
-      key("seed", "decides the run: weights, order of the data, samples",
+      key(
+          "seed", "decides the run: weights, order of the data, samples",
           [](S& s, const std::string& value) { s.seed = static_cast<uint64_t>(parse_integer(value)); },
           [](const S& s) { return fmt::format("{}", s.seed); }),
       text("device", "auto, cpu, webgpu or webgpu:N", &S::device),
@@ -187,8 +201,9 @@ void apply_map(TrainSettings& settings, const YAML::Node& map, const std::string
 }
 
 std::string quoted(const std::string& value) {
-  const bool is_plain = !value.empty() && value.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+") ==
-                                              std::string::npos;
+  const bool is_plain =
+      !value.empty() && value.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+") == std::string::npos;
   if (is_plain) return value;
   YAML::Emitter emitter;
   emitter << YAML::DoubleQuoted << value;
@@ -217,7 +232,8 @@ const std::vector<SettingKey>& setting_keys() {
 void apply_setting(TrainSettings& settings, std::string_view name, const Values& values, std::string_view source) {
   for (const SettingKey& candidate : setting_keys()) {
     if (candidate.name != name) continue;
-    check(candidate.is_list || values.size() == 1, "{}: {} takes one value but {} were given", source, name, values.size());
+    check(candidate.is_list || values.size() == 1, "{}: {} takes one value but {} were given", source, name,
+          values.size());
     try {
       candidate.set(settings, values);
     } catch (const Error& error) {
@@ -231,7 +247,8 @@ void apply_setting(TrainSettings& settings, std::string_view name, const Values&
 void apply_settings_file(TrainSettings& settings, const std::filesystem::path& path) {
   const MappedFile file(path);
   const std::span<const std::byte> bytes = file.bytes();
-  check(bytes.size() <= (1 << 20), "{}: {} bytes are too many for a settings file; pass a YAML file", path.string(), bytes.size());
+  check(bytes.size() <= (1 << 20), "{}: {} bytes are too many for a settings file; pass a YAML file", path.string(),
+        bytes.size());
   const std::string source = path.string();
   YAML::Node root;
   try {
@@ -253,7 +270,8 @@ void apply_environment(TrainSettings& settings) {
 }
 
 std::string to_yaml(const TrainSettings& settings) {
-  std::string yaml = "# athanor train: every setting of this run as resolved; `athanor train THIS_FILE -o NEW_FOLDER` repeats it.\n";
+  std::string yaml =
+      "# athanor train: every setting of this run as resolved; `athanor train THIS_FILE -o NEW_FOLDER` repeats it.\n";
   bool in_model = false;
   for (const SettingKey& candidate : setting_keys()) {
     const std::vector<std::string> values = candidate.get(settings);
@@ -277,7 +295,8 @@ std::string to_yaml(const TrainSettings& settings) {
 void TrainSettings::validate() const {
   check(!data.empty(), "train: no data; name text files, folders or a token file");
   check(!output_dir.empty(), "train: no output_dir; say where the run goes with -o FOLDER");
-  check(max_steps > 0 || minutes > 0, "train: neither max_steps nor minutes is set; say how long to train, as with --minutes 10");
+  check(max_steps > 0 || minutes > 0,
+        "train: neither max_steps nor minutes is set; say how long to train, as with --minutes 10");
   check(max_steps <= (int64_t{1} << 40), "train: max_steps is {}; that is no number of steps", max_steps);
   check(minutes >= 0 && minutes <= 1e6, "train: minutes is {}; it must lie between 0 and a million", minutes);
   check(per_device_train_batch_size > 0 && per_device_train_batch_size <= 65536,
@@ -286,17 +305,19 @@ void TrainSettings::validate() const {
         "train: gradient_accumulation_steps is {}; it must lie between 1 and 65536", gradient_accumulation_steps);
   check(lr_scheduler_type == "cosine" || lr_scheduler_type == "linear" || lr_scheduler_type == "constant",
         "train: lr_scheduler_type is \"{}\"; known are cosine, linear and constant", lr_scheduler_type);
-  check(learning_rate > 0 && learning_rate <= 1e3, "train: learning_rate is {}; it must lie above 0 (1e-3 is usual here)",
-        learning_rate);
+  check(learning_rate > 0 && learning_rate <= 1e3,
+        "train: learning_rate is {}; it must lie above 0 (1e-3 is usual here)", learning_rate);
   check(min_lr_ratio >= 0 && min_lr_ratio <= 1, "train: min_lr_ratio is {}; it must lie between 0 and 1", min_lr_ratio);
-  check(weight_decay >= 0 && weight_decay <= 10, "train: weight_decay is {}; it must lie between 0 and 10", weight_decay);
+  check(weight_decay >= 0 && weight_decay <= 10, "train: weight_decay is {}; it must lie between 0 and 10",
+        weight_decay);
   check(adam_beta1 >= 0 && adam_beta1 < 1 && adam_beta2 >= 0 && adam_beta2 < 1,
         "train: adam_beta1 {} and adam_beta2 {} must lie between 0 and 1", adam_beta1, adam_beta2);
   check(adam_epsilon > 0, "train: adam_epsilon is {}; it must lie above 0", adam_epsilon);
   check(max_grad_norm >= 0, "train: max_grad_norm is {}; it must be at least 0", max_grad_norm);
   check(validation_split > 0 && validation_split < 1, "train: validation_split is {}; it must lie between 0 and 1",
         validation_split);
-  check(split == "tekken" || split == "gpt2" || split == "llama3", "train: split is \"{}\"; known are tekken, gpt2 and llama3", split);
+  check(split == "tekken" || split == "gpt2" || split == "llama3",
+        "train: split is \"{}\"; known are tekken, gpt2 and llama3", split);
   check(logging_steps > 0, "train: logging_steps is 0; it must be at least 1");
   check(threads <= 1024, "train: threads is {}; at most 1024", threads);
 }

@@ -15,23 +15,23 @@ namespace athanor::train {
 
 struct TrainSettings {
   // What is trained on.
-  std::vector<std::string> data;     // text files and folders, or one token file
-  std::string encoding;              // of text that is not UTF-8 (iconv's name); empty: UTF-8, or by byte-order mark
-  std::string tokenizer;             // tokenizer.json; empty: one is trained
-  int64_t vocab_size = 0;            // of a tokenizer that is trained; 0: by the size of the text
+  std::vector<std::string> data;  // text files and folders, or one token file
+  std::string encoding;           // of text that is not UTF-8 (iconv's name); empty: UTF-8, or by byte-order mark
+  std::string tokenizer;          // tokenizer.json; empty: one is trained
+  int64_t vocab_size = 0;         // of a tokenizer that is trained; 0: by the size of the text
   std::string split = "tekken";
   double validation_split = 0.01;
-  std::string validation_data;       // a file or folder of its own instead of a share of the data
+  std::string validation_data;  // a file or folder of its own instead of a share of the data
 
-  nn::LlamaConfig model_config;      // hidden_size 0: sized to text, device and time
+  nn::LlamaConfig model_config;  // hidden_size 0: sized to text, device and time
 
   std::string output_dir;
-  double minutes = 0;                // 0: by max_steps
-  int64_t max_steps = 0;             // 0: from minutes
+  double minutes = 0;                       // 0: by max_steps
+  int64_t max_steps = 0;                    // 0: from minutes
   int64_t per_device_train_batch_size = 8;  // rows a micro-batch
   int64_t max_length = 0;                   // tokens a row; 0: the model's context
   int64_t gradient_accumulation_steps = 1;
-  bool gradient_checkpointing = false;      // recompute blocks in the backward pass
+  bool gradient_checkpointing = false;  // recompute blocks in the backward pass
 
   double learning_rate = 1e-3;
   std::string lr_scheduler_type = "cosine";  // cosine, linear, constant
@@ -45,7 +45,7 @@ struct TrainSettings {
 
   int64_t logging_steps = 1;
   int64_t eval_steps = 200;
-  int64_t eval_batches = 0;      // micro-batches of one evaluation; 0: the whole validation data
+  int64_t eval_batches = 0;  // micro-batches of one evaluation; 0: the whole validation data
   int64_t save_steps = 200;
   int64_t save_total_limit = 3;  // checkpoints kept; the newest and the best always are; 0: all
   int64_t sample_steps = 0;      // a sample every so many steps; 0: with each evaluation
@@ -77,7 +77,8 @@ struct SettingKey {
 const std::vector<SettingKey>& setting_keys();
 
 /// Throws Error naming the key and `source` when the key is unknown (with the nearest known one) or the text is no such value.
-void apply_setting(TrainSettings& settings, std::string_view key, const std::vector<std::string>& values, std::string_view source);
+void apply_setting(TrainSettings& settings, std::string_view key, const std::vector<std::string>& values,
+                   std::string_view source);
 
 /// A YAML file over `settings`. Paths in it are taken as they are: relative to the working folder.
 void apply_settings_file(TrainSettings& settings, const std::filesystem::path& path);

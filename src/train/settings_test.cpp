@@ -38,7 +38,8 @@ TEST_F(SettingsFile, IsReadWithGroupsAndLists) {
 }
 
 TEST_F(SettingsFile, WrittenAsResolvedIsReadBackTheSame) {
-  TrainSettings settings = read("data: [\"quoted \\\"name\\\" #1.txt\"]\noutput_dir: runs/x\nlearning_rate: 0.00012345678901234567\n");
+  TrainSettings settings =
+      read("data: [\"quoted \\\"name\\\" #1.txt\"]\noutput_dir: runs/x\nlearning_rate: 0.00012345678901234567\n");
   settings.sample_prompt = "two\nlines: \"yes\" \xF0\x9F\x98\x80";
   const std::string yaml = to_yaml(settings);
   EXPECT_EQ(to_yaml(read(yaml)), yaml);

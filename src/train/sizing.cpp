@@ -121,7 +121,8 @@ void size_model(device::Stream& stream, TrainSettings& settings, int64_t train_t
     if (static_cast<double>(config.num_weights()) <= most) chosen = config;
   }
   // A text that is shorter than the context makes a shorter context.
-  while (chosen.max_position_embeddings > 32 && train_tokens < 8 * chosen.max_position_embeddings) chosen.max_position_embeddings /= 2;
+  while (chosen.max_position_embeddings > 32 && train_tokens < 8 * chosen.max_position_embeddings)
+    chosen.max_position_embeddings /= 2;
   settings.model_config = chosen;
 }
 

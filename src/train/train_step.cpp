@@ -77,7 +77,8 @@ Evaluation::Evaluation(device::Stream& stream, const nn::Llama& model)
 }
 
 void Evaluation::add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows) {
-  constexpr int64_t kMostUnread = 16;  // micro-batches whose sum is still exact enough in f32, and that may be in flight
+  constexpr int64_t kMostUnread =
+      16;  // micro-batches whose sum is still exact enough in f32, and that may be in flight
   model_.loss({stream_, nullptr}, ids, targets, rows, 0, loss_sum_);
   targets_ += count_targets(targets);
   if (++unread_ == kMostUnread) read();

@@ -13,9 +13,9 @@ namespace athanor::train {
 
 /// What a finished step reports.
 struct StepReport {
-  double loss = 0;            // mean over the step's targets, nats
-  double gradient_norm = 0;   // before clipping
-  bool was_applied = true;    // false: the gradients were not finite, nothing was changed
+  double loss = 0;           // mean over the step's targets, nats
+  double gradient_norm = 0;  // before clipping
+  bool was_applied = true;   // false: the gradients were not finite, nothing was changed
   double learning_rate = 0;
   int64_t targets = 0;
 };

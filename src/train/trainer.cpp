@@ -15,7 +15,8 @@ namespace athanor::train {
 namespace {
 
 AdamwSettings adamw_of(const TrainSettings& settings) {
-  return {settings.adam_beta1, settings.adam_beta2, settings.adam_epsilon, settings.weight_decay, settings.max_grad_norm};
+  return {settings.adam_beta1, settings.adam_beta2, settings.adam_epsilon, settings.weight_decay,
+          settings.max_grad_norm};
 }
 
 data::LoaderOptions loader_options(const TrainSettings& settings, const PreparedData& data) {
@@ -52,9 +53,11 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
       loader_(data_.tokens, loader_options(settings_, data_)),
       data_hash_(hash_of(data_)),
       model_(stream_, settings_.model_config, nn::Trained::Yes),
-      train_step_(stream_, model_, adamw_of(settings_), settings_.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No) {
+      train_step_(stream_, model_, adamw_of(settings_),
+                  settings_.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No) {
   if (loader_.has_validation()) {
-    unigram_loss_ = data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
+    unigram_loss_ =
+        data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
   }
   model_.parameters().initialize(stream_, settings_.seed);
 }
@@ -62,9 +65,10 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
 void Trainer::resume(const std::filesystem::path& checkpoint) {
   const TrainerState state = read_trainer_state(checkpoint);
   const std::string where = checkpoint.string();
-  check(state.seed == settings_.seed, "{}: was made with seed {} but the settings say {}; resume with the same seed", where, state.seed,
-        settings_.seed);
-  check(state.data_hash == data_hash_, "{}: was made from other tokens than the data here; resume with the same data", where);
+  check(state.seed == settings_.seed, "{}: was made with seed {} but the settings say {}; resume with the same seed",
+        where, state.seed, settings_.seed);
+  check(state.data_hash == data_hash_, "{}: was made from other tokens than the data here; resume with the same data",
+        where);
   if (state.device != identity_of(device_.info())) {
     log_warning("{}: was made on {}; on {} the run goes on but not with the very same bits", where, state.device,
                 identity_of(device_.info()));
@@ -99,7 +103,8 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
     const bool is_last = step_ == settings_.max_steps;
     const bool evaluates = loader_.has_validation() && (is_last || is_due(settings_.eval_steps));
     const bool saves = is_last || result.was_interrupted || is_due(settings_.save_steps);
-    const bool samples = settings_.sample_tokens > 0 && (is_due(settings_.sample_steps) || (settings_.sample_steps == 0 && evaluates));
+    const bool samples =
+        settings_.sample_tokens > 0 && (is_due(settings_.sample_steps) || (settings_.sample_steps == 0 && evaluates));
     if (!evaluates && !saves && !samples) continue;
 
     const std::optional<StepReport> own = train_step_.drain();
@@ -109,8 +114,8 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
     if (own) report(*own, step_, val_loss);
     if (val_loss) {
       if (hooks.progress) hooks.progress("");
-      log_info("step {}/{}: loss {:.4f}, val_loss {:.4f} ({:.4f} under unigram), {:.0f} tok/s", step_, settings_.max_steps, train_loss_,
-               *val_loss, unigram_loss_ - *val_loss, rate_);
+      log_info("step {}/{}: loss {:.4f}, val_loss {:.4f} ({:.4f} under unigram), {:.0f} tok/s", step_,
+               settings_.max_steps, train_loss_, *val_loss, unigram_loss_ - *val_loss, rate_);
     }
     if (samples) write_sample(step_);
     if (saves) save(val_loss);

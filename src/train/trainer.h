@@ -21,15 +21,15 @@ struct TrainResult {
   bool was_finished = false;     // a resumed run had nothing left to do
   double train_loss = 0;
   std::optional<double> val_loss;
-  double unigram_loss = 0;       // of the validation tokens under the training tokens' counts
-  double seconds = 0;            // of this call's loop
+  double unigram_loss = 0;  // of the validation tokens under the training tokens' counts
+  double seconds = 0;       // of this call's loop
   double tokens_per_second = 0;
-  std::string sample;            // the last one written
+  std::string sample;  // the last one written
 };
 
 struct TrainHooks {
-  ProgressSink progress;                // may be empty
-  std::function<bool()> should_stop;    // asked after every step; may be empty
+  ProgressSink progress;              // may be empty
+  std::function<bool()> should_stop;  // asked after every step; may be empty
 };
 
 class Trainer {
@@ -66,14 +66,14 @@ class Trainer {
   std::optional<JsonLines> metrics_;
   std::optional<JsonLines> samples_;
 
-  int64_t step_ = 0;            // completed
+  int64_t step_ = 0;  // completed
   int64_t trained_tokens_ = 0;
   double train_loss_ = 0;
   std::optional<double> val_loss_;  // the last one
   std::string sample_;
   double loop_start_ = 0;
   int64_t loop_first_step_ = 0;
-  double rate_ = 0;             // tokens a second, smoothed
+  double rate_ = 0;  // tokens a second, smoothed
   double last_report_time_ = 0;
 };
 

@@ -16,8 +16,8 @@ void use_one_thread() {
 
 }  // namespace
 
-void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, int64_t k, const float* a, int64_t a_stride,
-           const float* b, int64_t b_stride, float beta, float* c, int64_t c_stride) {
+void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, int64_t k, const float* a,
+           int64_t a_stride, const float* b, int64_t b_stride, float beta, float* c, int64_t c_stride) {
   use_one_thread();
   scipy_cblas_sgemm(CblasRowMajor, a_transpose == Transpose::Yes ? CblasTrans : CblasNoTrans,
                     b_transpose == Transpose::Yes ? CblasTrans : CblasNoTrans, static_cast<int>(m), static_cast<int>(n),

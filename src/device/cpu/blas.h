@@ -10,8 +10,8 @@ enum class Transpose { No, Yes };
 
 /// c[m x n] = a[m x k] @ b[k x n] + beta * c, each operand with its row stride in elements; a transposed operand is stored
 /// [k x m] (a) or [n x k] (b). Safe to call from several threads at once.
-void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, int64_t k, const float* a, int64_t a_stride,
-           const float* b, int64_t b_stride, float beta, float* c, int64_t c_stride);
+void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, int64_t k, const float* a,
+           int64_t a_stride, const float* b, int64_t b_stride, float beta, float* c, int64_t c_stride);
 
 /// "OpenBLAS 0.3.34 SkylakeX"
 std::string blas_description();

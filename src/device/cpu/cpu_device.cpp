@@ -32,7 +32,8 @@ class CpuReadback : public Readback {
     bytes_.assign(bytes, bytes + from.size_bytes());
   }
   void wait(std::span<std::byte> bytes) override {
-    check(bytes.size() == bytes_.size(), "readback: {} bytes were asked for but {} are taken", bytes_.size(), bytes.size());
+    check(bytes.size() == bytes_.size(), "readback: {} bytes were asked for but {} are taken", bytes_.size(),
+          bytes.size());
     std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
   }
 
@@ -70,7 +71,9 @@ class CpuStreamImpl : public CpuStream {
 class CpuDevice : public Device {
  public:
   CpuDevice(const DeviceOptions& options, int threads)
-      : owner_(std::this_thread::get_id()), pool_(std::make_shared<MemoryPool>(options.memory_bytes > 0 ? options.memory_bytes : total_memory_bytes())), stream_(*this, threads) {
+      : owner_(std::this_thread::get_id()),
+        pool_(std::make_shared<MemoryPool>(options.memory_bytes > 0 ? options.memory_bytes : total_memory_bytes())),
+        stream_(*this, threads) {
     info_.backend = Backend::Cpu;
     info_.name = cpu_name();
     info_.library = blas_description();
@@ -97,7 +100,8 @@ class CpuDevice : public Device {
 
   void check_thread() const {
     check(std::this_thread::get_id() == owner_,
-          "device: called from a thread other than the one that opened it; a device belongs to one thread, open another for this one");
+          "device: called from a thread other than the one that opened it; a device belongs to one thread, open "
+          "another for this one");
   }
 
  private:
@@ -165,14 +169,16 @@ void CpuStreamImpl::set_profiling(bool on) {
 std::vector<KernelTime> CpuStreamImpl::take_profile() {
   std::vector<KernelTime> times;
   for (auto& [name, time] : times_) times.push_back(time);
-  std::sort(times.begin(), times.end(), [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
+  std::sort(times.begin(), times.end(),
+            [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
   times_.clear();
   return times;
 }
 
 void CpuStreamImpl::record_time(std::string_view kernel, const KernelCost& cost, double milliseconds) {
   auto found = times_.find(kernel);
-  if (found == times_.end()) found = times_.emplace(std::string(kernel), KernelTime{std::string(kernel), 0, 0, 0, 0}).first;
+  if (found == times_.end())
+    found = times_.emplace(std::string(kernel), KernelTime{std::string(kernel), 0, 0, 0, 0}).first;
   KernelTime& time = found->second;
   time.launches += 1;
   time.milliseconds += milliseconds;
@@ -199,7 +205,8 @@ KernelTimer::~KernelTimer() {
 }
 
 std::unique_ptr<Device> open_cpu_device(const DeviceOptions& options) {
-  check(options.threads >= 0 && options.threads <= 1024, "device: {} threads; pass 1 to 1024, or 0 for all", options.threads);
+  check(options.threads >= 0 && options.threads <= 1024, "device: {} threads; pass 1 to 1024, or 0 for all",
+        options.threads);
   return std::make_unique<CpuDevice>(options, options.threads > 0 ? options.threads : available_threads());
 }
 

@@ -37,8 +37,9 @@ MemoryPool::Block MemoryPool::take(int64_t size_bytes, std::string_view label) {
   void* memory = over ? nullptr : std::aligned_alloc(64, static_cast<size_t>(size));
   if (memory == nullptr) {
     use_.in_use_bytes -= size;
-    fail("device: {} bytes for {} cannot be had: {} bytes are in use{}; take a smaller batch, context or model", size_bytes, label,
-         use_.in_use_bytes, limit_bytes_ > 0 ? fmt::format(" of the {} allowed", limit_bytes_) : std::string());
+    fail("device: {} bytes for {} cannot be had: {} bytes are in use{}; take a smaller batch, context or model",
+         size_bytes, label, use_.in_use_bytes,
+         limit_bytes_ > 0 ? fmt::format(" of the {} allowed", limit_bytes_) : std::string());
   }
   use_.allocations += 1;
   use_.peak_bytes = std::max(use_.peak_bytes, held());

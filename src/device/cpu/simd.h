@@ -6,8 +6,8 @@
 #include <cstdint>
 
 // Put before a function with hot loops. The sanitizers' run time is not ready when clones are resolved.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define ATHANOR_SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ATHANOR_SIMD_CLONES
@@ -21,7 +21,7 @@ namespace athanor::device::cpu {
 ATHANOR_INLINE float exp_fast(float x) {
   const float clamped = x < -87.3F ? -87.3F : (x > 88.37F ? 88.37F : x);  // NaN passes through
   const float n = std::nearbyint(clamped * 1.44269504F);
-  float r = clamped - n * 0.693359375F;   // ln 2 in two parts: the first is exact in few bits
+  float r = clamped - n * 0.693359375F;  // ln 2 in two parts: the first is exact in few bits
   r = r - n * -2.12194440e-4F;
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;

@@ -101,8 +101,7 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::size() const { return static_cast<int>(state_->scratch.size()); }
 
-void ThreadPool::parallel_for(int64_t count, int64_t chunk,
-                              const std::function<void(int64_t, int64_t, int)>& body) {
+void ThreadPool::parallel_for(int64_t count, int64_t chunk, const std::function<void(int64_t, int64_t, int)>& body) {
   if (count <= 0) return;
   chunk = std::max<int64_t>(1, chunk);
   State& state = *state_;
@@ -119,7 +118,8 @@ void ThreadPool::parallel_for(int64_t count, int64_t chunk,
   state.generation.notify_all();
   state.run_chunks(0);
   int spins = 0;
-  for (int left = state.busy.load(std::memory_order_acquire); left != 0; left = state.busy.load(std::memory_order_acquire)) {
+  for (int left = state.busy.load(std::memory_order_acquire); left != 0;
+       left = state.busy.load(std::memory_order_acquire)) {
     if (++spins < kSpins) {
       relax();
     } else {

@@ -20,7 +20,8 @@ class ThreadPool {
 
   /// Calls body(begin, end, worker) for chunks of at most `chunk` indices (the last one may be shorter) that cover [0, count).
   /// Chunks are the same for any number of threads. An exception of a body is thrown here after all have stopped.
-  void parallel_for(int64_t count, int64_t chunk, const std::function<void(int64_t begin, int64_t end, int worker)>& body);
+  void parallel_for(int64_t count, int64_t chunk,
+                    const std::function<void(int64_t begin, int64_t end, int worker)>& body);
 
   /// At least `count` floats of memory of this worker, 64-byte aligned, kept between calls. One block a worker: a second call by the
   /// same worker may return the same memory, enlarged.

@@ -18,7 +18,8 @@ struct Answer {
   std::string message;
 };
 
-Answer request_adapter(const Api& api, WGPUInstance instance, WGPUPowerPreference preference, bool fallback, DawnToggles& toggles) {
+Answer request_adapter(const Api& api, WGPUInstance instance, WGPUPowerPreference preference, bool fallback,
+                       DawnToggles& toggles) {
   Answer answer;
   WGPURequestAdapterOptions wish = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
   wish.nextInChain = toggles.chain_for(api);
@@ -63,21 +64,27 @@ bool read_info(Adapter& found) {
 
 int rank(const Adapter& adapter) {
   switch (adapter.type) {
-    case WGPUAdapterType_DiscreteGPU: return 0;
-    case WGPUAdapterType_IntegratedGPU: return 1;
-    case WGPUAdapterType_CPU: return 3;
-    default: return 2;
+    case WGPUAdapterType_DiscreteGPU:
+      return 0;
+    case WGPUAdapterType_IntegratedGPU:
+      return 1;
+    case WGPUAdapterType_CPU:
+      return 3;
+    default:
+      return 2;
   }
 }
 
 /// Two wishes often give the same adapter; two equal cards are told apart only by a library that lists its adapters.
 bool same(const Adapter& a, const Adapter& b) {
-  return a.vendor_id == b.vendor_id && a.device_id == b.device_id && a.backend == b.backend && a.type == b.type && a.name == b.name;
+  return a.vendor_id == b.vendor_id && a.device_id == b.device_id && a.backend == b.backend && a.type == b.type &&
+         a.name == b.name;
 }
 
 }  // namespace
 
-std::vector<Adapter> find_adapters(const std::filesystem::path& library, const DeviceOptions& options, std::string& why_none) {
+std::vector<Adapter> find_adapters(const std::filesystem::path& library, const DeviceOptions& options,
+                                   std::string& why_none) {
   auto api = std::make_shared<const Api>(load_api(SharedLibrary(library)));
   DawnToggles toggles(options.checked);
   WGPUInstanceDescriptor description = WGPU_INSTANCE_DESCRIPTOR_INIT;
@@ -95,7 +102,8 @@ std::vector<Adapter> find_adapters(const std::filesystem::path& library, const D
     adapter.instance = instance;
     adapter.adapter = Owned<WGPUAdapter>(handle, api->AdapterRelease);
     if (!read_info(adapter)) return;
-    const bool known = std::any_of(found.begin(), found.end(), [&](const Adapter& other) { return same(other, adapter); });
+    const bool known =
+        std::any_of(found.begin(), found.end(), [&](const Adapter& other) { return same(other, adapter); });
     if (may_repeat || !known) found.push_back(std::move(adapter));
   };
   if (api->InstanceEnumerateAdapters != nullptr) {

@@ -8,8 +8,8 @@ namespace athanor::device::webgpu {
 Api load_api(const SharedLibrary& library) {
   Api api;
   api.path = library.path().string();
-#define ATHANOR_WEBGPU_FIND(name)                                                                                \
-  api.name = reinterpret_cast<decltype(api.name)>(library.find("wgpu" #name));                                   \
+#define ATHANOR_WEBGPU_FIND(name)                                              \
+  api.name = reinterpret_cast<decltype(api.name)>(library.find("wgpu" #name)); \
   check(api.name != nullptr, "{}: this WebGPU library has no function wgpu" #name "; use a newer one", api.path);
   ATHANOR_WEBGPU_FUNCTIONS(ATHANOR_WEBGPU_FIND)
 #undef ATHANOR_WEBGPU_FIND

@@ -23,8 +23,8 @@ BatchClock::BatchClock(double limit_seconds, bool is_software)
       flops_per_second_(is_software ? kSoftwareFlops : kHardwareFlops),
       bytes_per_second_(is_software ? kSoftwareBytes : kHardwareBytes),
       launch_seconds_(is_software ? kSoftwareLaunch : kHardwareLaunch) {
-  check(limit_seconds > 0 && limit_seconds <= 10, "device: batches of {} seconds; pass more than 0 and at most 10, drivers reset longer ones",
-        limit_seconds);
+  check(limit_seconds > 0 && limit_seconds <= 10,
+        "device: batches of {} seconds; pass more than 0 and at most 10, drivers reset longer ones", limit_seconds);
 }
 
 double BatchClock::estimate(const KernelCost& cost, int64_t bound_bytes) const {

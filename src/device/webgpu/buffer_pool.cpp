@@ -18,7 +18,8 @@ uint64_t next_id() {
 
 }  // namespace
 
-WebGpuStorage::WebGpuStorage(std::shared_ptr<BufferPool> pool, PooledBuffer& buffer, int64_t size_bytes, std::string label)
+WebGpuStorage::WebGpuStorage(std::shared_ptr<BufferPool> pool, PooledBuffer& buffer, int64_t size_bytes,
+                             std::string label)
     : Storage(size_bytes, buffer.id, std::move(label)), pool_(std::move(pool)), buffer_(buffer) {}
 
 WebGpuStorage::~WebGpuStorage() { pool_->give_back(buffer_); }
@@ -29,8 +30,9 @@ Owned<WGPUBuffer> create_buffer(Gpu& gpu, int64_t size_bytes, WGPUBufferUsage us
   description.usage = usage;
   description.size = static_cast<uint64_t>(size_bytes);
   Owned<WGPUBuffer> buffer;
-  const std::string errors =
-      gpu.errors_of([&] { buffer = Owned<WGPUBuffer>(gpu.api().DeviceCreateBuffer(gpu.device(), &description), gpu.api().BufferRelease); });
+  const std::string errors = gpu.errors_of([&] {
+    buffer = Owned<WGPUBuffer>(gpu.api().DeviceCreateBuffer(gpu.device(), &description), gpu.api().BufferRelease);
+  });
   check(errors.empty() && buffer, "{}: {} bytes cannot be had from {}: {}", label, size_bytes, gpu.info().name,
         errors.empty() ? "the runtime gives no reason" : errors);
   return buffer;
@@ -49,7 +51,8 @@ PooledBuffer* BufferPool::take_free(int64_t class_bytes) {
   check(!closed_, "allocate: the device is closed");
   const auto found = free_.find(class_bytes);
   if (found == free_.end() || found->second.empty()) return nullptr;
-  PooledBuffer* buffer = found->second.back();  // the last one dropped: in a steady step each tensor meets its old buffer again
+  PooledBuffer* buffer =
+      found->second.back();  // the last one dropped: in a steady step each tensor meets its old buffer again
   found->second.pop_back();
   use_.pooled_bytes -= class_bytes;
   use_.in_use_bytes += class_bytes;
@@ -58,7 +61,8 @@ PooledBuffer* BufferPool::take_free(int64_t class_bytes) {
 
 Buffer BufferPool::take(int64_t size_bytes, std::string_view label) {
   const int64_t largest = gpu_->info().max_buffer_bytes;
-  check(size_bytes <= largest, "{}: a buffer of {} bytes is needed but {} gives at most {} in one; use a smaller batch or model", label,
+  check(size_bytes <= largest,
+        "{}: a buffer of {} bytes is needed but {} gives at most {} in one; use a smaller batch or model", label,
         size_bytes, gpu_->info().name, largest);
   const int64_t class_bytes = std::min(size_class(size_bytes), largest / 4 * 4);
   PooledBuffer* buffer = take_free(class_bytes);
@@ -73,8 +77,10 @@ PooledBuffer* BufferPool::create(int64_t class_bytes, int64_t size_bytes, std::s
     return budget == 0 || held.in_use_bytes + held.pooled_bytes <= budget - class_bytes;
   };
   if (!fits()) trim();
-  check(fits(), "{}: {} bytes are needed but only {} of {} on {} are free; use a smaller batch or model, or raise --device-memory", label,
-        size_bytes, std::max<int64_t>(0, budget - use().in_use_bytes), budget, gpu_->info().name);
+  check(fits(),
+        "{}: {} bytes are needed but only {} of {} on {} are free; use a smaller batch or model, or raise "
+        "--device-memory",
+        label, size_bytes, std::max<int64_t>(0, budget - use().in_use_bytes), budget, gpu_->info().name);
 
   constexpr WGPUBufferUsage kUsage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
   auto buffer = std::make_unique<PooledBuffer>();

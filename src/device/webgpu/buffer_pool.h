@@ -13,9 +13,10 @@ namespace athanor::device::webgpu {
 /// A buffer of the pool, for its whole life; handed out many times.
 struct PooledBuffer {
   Owned<WGPUBuffer> handle;
-  int64_t size_bytes = 0;   // the size class
+  int64_t size_bytes = 0;  // the size class
   uint64_t id = 0;
-  uint64_t last_batch = 0;  // the last batch that names it, so that an upload knows whether it must wait for that one's submission
+  uint64_t last_batch =
+      0;  // the last batch that names it, so that an upload knows whether it must wait for that one's submission
 };
 
 class BufferPool;

@@ -1,7 +1,7 @@
 // A device that goes while it works: every later call says so, what it held can be dropped, and a new one can be opened.
+#include "device/device_lost.h"
 #include "base/expect_error.h"
 #include "base/fault.h"
-#include "device/device_lost.h"
 #include "device/webgpu/webgpu_fixture.h"
 
 namespace athanor::device::webgpu {

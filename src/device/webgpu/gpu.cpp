@@ -74,7 +74,8 @@ constexpr uint64_t kHeapIsDeviceLocal = 1;
 Gpu::Gpu(Adapter adapter, const DeviceOptions& options) : adapter_(std::move(adapter)), checked_(options.checked) {
   request_device(options);
   queue_ = Owned<WGPUQueue>(api().DeviceGetQueue(device()), api().QueueRelease);
-  check(api().DeviceGetLimits(device(), &limits_) == WGPUStatus_Success, "{}: the device does not tell its limits", adapter_.name);
+  check(api().DeviceGetLimits(device(), &limits_) == WGPUStatus_Success, "{}: the device does not tell its limits",
+        adapter_.name);
   fill_info(options);
 }
 
@@ -94,8 +95,8 @@ void Gpu::request_device(const DeviceOptions& options) {
   has_timestamps_ = use(WGPUFeatureName_TimestampQuery, "timestamp-query");
 
   WGPULimits wanted = WGPU_LIMITS_INIT;
-  check(api().AdapterGetLimits(adapter_.adapter.get(), &wanted) == WGPUStatus_Success, "{}: the adapter does not tell its limits",
-        adapter_.name);
+  check(api().AdapterGetLimits(adapter_.adapter.get(), &wanted) == WGPUStatus_Success,
+        "{}: the adapter does not tell its limits", adapter_.name);
   DawnToggles toggles(options.checked);
   WGPUDeviceDescriptor description = WGPU_DEVICE_DESCRIPTOR_INIT;
   description.nextInChain = toggles.chain_for(api());
@@ -124,20 +125,23 @@ void Gpu::request_device(const DeviceOptions& options) {
     api().InstanceProcessEvents(adapter_.instance->get());
     if (!answer.there) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  check(answer.device != nullptr, "{} through {}: the adapter gives no device: {}; update its driver or use --device cpu", adapter_.name,
+  check(answer.device != nullptr,
+        "{} through {}: the adapter gives no device: {}; update its driver or use --device cpu", adapter_.name,
         api().path, answer.message);
   device_ = Owned<WGPUDevice>(answer.device, api().DeviceRelease);
 }
 
 int64_t Gpu::adapter_memory_bytes() const {
-  if (!api().is_dawn || api().AdapterHasFeature(adapter_.adapter.get(), kDawnFeatureMemoryHeaps) == WGPU_FALSE) return 0;
+  if (!api().is_dawn || api().AdapterHasFeature(adapter_.adapter.get(), kDawnFeatureMemoryHeaps) == WGPU_FALSE)
+    return 0;
   DawnMemoryHeaps heaps;
   WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
   info.nextInChain = &heaps.chain;
   int64_t largest = 0;
   if (api().AdapterGetInfo(adapter_.adapter.get(), &info) == WGPUStatus_Success) {
     for (size_t i = 0; heaps.heaps != nullptr && i < heaps.count; ++i) {
-      if ((heaps.heaps[i].properties & kHeapIsDeviceLocal) != 0) largest = std::max(largest, static_cast<int64_t>(heaps.heaps[i].size));
+      if ((heaps.heaps[i].properties & kHeapIsDeviceLocal) != 0)
+        largest = std::max(largest, static_cast<int64_t>(heaps.heaps[i].size));
     }
     api().AdapterInfoFreeMembers(info);
   }
@@ -170,14 +174,17 @@ void Gpu::fill_info(const DeviceOptions& options) {
 void Gpu::check_thread(const char* call) const {
   const std::thread::id here = std::this_thread::get_id();
   if (here == owner_) return;
-  fail("{}: called from thread {}, but the device belongs to thread {} that opened it; open another device for this thread", call,
-       to_text(here), to_text(owner_));
+  fail(
+      "{}: called from thread {}, but the device belongs to thread {} that opened it; open another device for this "
+      "thread",
+      call, to_text(here), to_text(owner_));
 }
 
 void Gpu::throw_if_lost() {
   if (!incidents_->is_lost()) return;
-  throw DeviceLost(fmt::format("device lost: {} through {}: {}; open the device again, with smaller batches if its driver resets long work",
-                               adapter_.name, api().path, incidents_->loss()));
+  throw DeviceLost(fmt::format(
+      "device lost: {} through {}: {}; open the device again, with smaller batches if its driver resets long work",
+      adapter_.name, api().path, incidents_->loss()));
 }
 
 void Gpu::check_alive(std::string_view doing) {
@@ -185,8 +192,10 @@ void Gpu::check_alive(std::string_view doing) {
   throw_if_lost();
   const std::string error = incidents_->take_error();
   if (error.empty()) return;
-  fail("webgpu: {}: {} reported: {}; this is a fault of a kernel or a driver, so run athanor doctor, with --checked for the place", doing,
-       adapter_.name, error);
+  fail(
+      "webgpu: {}: {} reported: {}; this is a fault of a kernel or a driver, so run athanor doctor, with --checked for "
+      "the place",
+      doing, adapter_.name, error);
 }
 
 void Gpu::poll() {
@@ -232,7 +241,8 @@ std::string Gpu::pop_error_scopes() {
     then.callback = [](WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message, void* to, void*) {
       auto* result = static_cast<ScopeAnswer*>(to);
       result->there = true;
-      if (status != WGPUPopErrorScopeStatus_Success || type != WGPUErrorType_NoError) result->message = to_string(message);
+      if (status != WGPUPopErrorScopeStatus_Success || type != WGPUErrorType_NoError)
+        result->message = to_string(message);
     };
     api().DevicePopErrorScope(device(), then);
   }

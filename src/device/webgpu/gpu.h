@@ -34,7 +34,8 @@ struct Adapter {
 
 /// The adapters of one library, best first: discrete, integrated, unknown, software. why_none tells what the library said when there
 /// is none.
-std::vector<Adapter> find_adapters(const std::filesystem::path& library, const DeviceOptions& options, std::string& why_none);
+std::vector<Adapter> find_adapters(const std::filesystem::path& library, const DeviceOptions& options,
+                                   std::string& why_none);
 
 /// What callbacks stored.
 class Incidents {

@@ -37,7 +37,8 @@ const BindingLayout& PipelineCache::layout_for(const Dispatch& dispatch) {
   const auto found = layouts_.find(signature_);
   if (found != layouts_.end()) return found->second;
 
-  std::vector<WGPUBindGroupLayoutEntry> entries(signature_.size(), WGPUBindGroupLayoutEntry WGPU_BIND_GROUP_LAYOUT_ENTRY_INIT);
+  std::vector<WGPUBindGroupLayoutEntry> entries(signature_.size(),
+                                                WGPUBindGroupLayoutEntry WGPU_BIND_GROUP_LAYOUT_ENTRY_INIT);
   for (size_t i = 0; i < entries.size(); ++i) {
     WGPUBindGroupLayoutEntry& entry = entries[i];
     entry.binding = static_cast<uint32_t>(i);
@@ -60,9 +61,11 @@ const BindingLayout& PipelineCache::layout_for(const Dispatch& dispatch) {
     pipeline.label = view(dispatch.kernel);
     pipeline.bindGroupLayoutCount = 1;
     pipeline.bindGroupLayouts = &handle;
-    layout.pipeline = {gpu_.api().DeviceCreatePipelineLayout(gpu_.device(), &pipeline), gpu_.api().PipelineLayoutRelease};
+    layout.pipeline = {gpu_.api().DeviceCreatePipelineLayout(gpu_.device(), &pipeline),
+                       gpu_.api().PipelineLayoutRelease};
   });
-  check(errors.empty(), "{}: {} refuses its {} bindings: {}", dispatch.kernel, gpu_.info().name, entries.size(), errors);
+  check(errors.empty(), "{}: {} refuses its {} bindings: {}", dispatch.kernel, gpu_.info().name, entries.size(),
+        errors);
   return layouts_.emplace(signature_, std::move(layout)).first->second;
 }
 
@@ -91,16 +94,19 @@ Owned<WGPUShaderModule> PipelineCache::create_module(const Dispatch& dispatch) {
                       : api.DeviceCreateShaderModule(gpu_.device(), &description),
               api.ShaderModuleRelease};
   });
-  check(errors.empty(), "{}: its shader is refused by {}: {}; update the driver or the WebGPU library, or use --device cpu", dispatch.kernel,
-        api.path, errors);
+  check(errors.empty(),
+        "{}: its shader is refused by {}: {}; update the driver or the WebGPU library, or use --device cpu",
+        dispatch.kernel, api.path, errors);
   return module;
 }
 
 Pipeline PipelineCache::compile(const Dispatch& dispatch) {
-  check(!dispatch.needs_f16 || gpu_.has_f16(), "{}: this variant needs shader-f16, which {} does not offer; use the one without",
-        dispatch.kernel, gpu_.info().name);
+  check(!dispatch.needs_f16 || gpu_.has_f16(),
+        "{}: this variant needs shader-f16, which {} does not offer; use the one without", dispatch.kernel,
+        gpu_.info().name);
   check(!dispatch.needs_subgroups || gpu_.has_subgroups(),
-        "{}: this variant needs subgroups, which {} does not offer; use the one without", dispatch.kernel, gpu_.info().name);
+        "{}: this variant needs subgroups, which {} does not offer; use the one without", dispatch.kernel,
+        gpu_.info().name);
   Pipeline pipeline;
   pipeline.layout = &layout_for(dispatch);
   const Owned<WGPUShaderModule> module = create_module(dispatch);
@@ -111,9 +117,11 @@ Pipeline PipelineCache::compile(const Dispatch& dispatch) {
   description.compute.module = module.get();
   description.compute.entryPoint = view(dispatch.entry_point);
   const std::string errors = gpu_.errors_of([&] {
-    pipeline.handle = {gpu_.api().DeviceCreateComputePipeline(gpu_.device(), &description), gpu_.api().ComputePipelineRelease};
+    pipeline.handle = {gpu_.api().DeviceCreateComputePipeline(gpu_.device(), &description),
+                       gpu_.api().ComputePipelineRelease};
   });
-  check(errors.empty(), "{}: its pipeline is refused by {}: {}; update the driver or the WebGPU library, or use --device cpu",
+  check(errors.empty(),
+        "{}: its pipeline is refused by {}: {}; update the driver or the WebGPU library, or use --device cpu",
         dispatch.kernel, gpu_.api().path, errors);
   return pipeline;
 }

@@ -24,7 +24,8 @@ void Profiler::make_queries() {
   resolved_ = create_buffer(gpu_, 2 * most_launches_ * static_cast<int64_t>(sizeof(uint64_t)),
                             WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc, "profile");
   // wgpu-native resolves raw ticks, Dawn nanoseconds.
-  if (gpu_.api().QueueGetTimestampPeriod != nullptr) nanoseconds_per_tick_ = gpu_.api().QueueGetTimestampPeriod(gpu_.queue());
+  if (gpu_.api().QueueGetTimestampPeriod != nullptr)
+    nanoseconds_per_tick_ = gpu_.api().QueueGetTimestampPeriod(gpu_.queue());
 }
 
 const WGPUPassTimestampWrites* Profiler::next_launch(const Dispatch& dispatch) {
@@ -65,7 +66,9 @@ void Profiler::read_finished() {
   });
 }
 
-void Profiler::add_wall_time(const Dispatch& dispatch, double milliseconds) { add(dispatch.kernel, dispatch.cost, milliseconds); }
+void Profiler::add_wall_time(const Dispatch& dispatch, double milliseconds) {
+  add(dispatch.kernel, dispatch.cost, milliseconds);
+}
 
 void Profiler::add(const std::string& kernel, const KernelCost& cost, double milliseconds) {
   KernelTime& time = times_[kernel];
@@ -83,12 +86,14 @@ std::vector<KernelTime> Profiler::take() {
     });
   });
   for (const TimedBatch& batch : batches_) {
-    check(batch.slot->state == StagingSlot::State::Mapped, "profile: the timestamps cannot be read: {}", batch.slot->failure);
+    check(batch.slot->state == StagingSlot::State::Mapped, "profile: the timestamps cannot be read: {}",
+          batch.slot->failure);
   }
   read_finished();
   std::vector<KernelTime> sorted;
   for (auto& [name, time] : std::exchange(times_, {})) sorted.push_back(std::move(time));
-  std::stable_sort(sorted.begin(), sorted.end(), [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
   return sorted;
 }
 

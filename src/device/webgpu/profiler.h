@@ -10,7 +10,8 @@ namespace athanor::device::webgpu {
 
 class Profiler {
  public:
-  Profiler(Gpu& gpu, StagingPool& staging, int64_t most_launches) : gpu_(gpu), staging_(staging), most_launches_(most_launches) {}
+  Profiler(Gpu& gpu, StagingPool& staging, int64_t most_launches)
+      : gpu_(gpu), staging_(staging), most_launches_(most_launches) {}
 
   bool is_on() const { return on_; }
   bool uses_timestamps() const { return on_ && queries_; }

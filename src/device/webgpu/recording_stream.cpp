@@ -36,7 +36,8 @@ RecordingStream::RecordingStream(Device& device, Gpu& gpu, const BufferPool& poo
       staging_(gpu),
       profiler_(gpu, staging_, kMostLaunches),
       pipelines_(gpu),
-      uniforms_(create_buffer(gpu, kMostLaunches * kUniformSlotBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst, "params")),
+      uniforms_(create_buffer(gpu, kMostLaunches * kUniformSlotBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst,
+                              "params")),
       params_(static_cast<size_t>(kMostLaunches * kUniformSlotBytes)),
       bind_groups_(gpu, uniforms_.get()) {
   for (Submission& submission : submissions_) submission.host_waits = &host_waits_;
@@ -44,15 +45,15 @@ RecordingStream::RecordingStream(Device& device, Gpu& gpu, const BufferPool& poo
 
 void RecordingStream::set_max_workgroups(uint32_t limit) {
   gpu_.check_thread("set_max_workgroups");
-  check(limit > 0 && limit <= adapter_max_workgroups_, "set_max_workgroups: {} is not between 1 and the adapter's {}", limit,
-        adapter_max_workgroups_);
+  check(limit > 0 && limit <= adapter_max_workgroups_, "set_max_workgroups: {} is not between 1 and the adapter's {}",
+        limit, adapter_max_workgroups_);
   limits_.max_workgroups_per_dimension = limit;
 }
 
 PooledBuffer& RecordingStream::pooled(const Buffer& buffer, std::string_view doing) const {
   const auto* storage = dynamic_cast<const WebGpuStorage*>(buffer.storage().get());
-  check(storage != nullptr && storage->pool() == &pool_, "{}: {} is no buffer of this device; allocate it from {}", doing,
-        buffer ? buffer.storage()->label() : "an empty handle", gpu_.info().name);
+  check(storage != nullptr && storage->pool() == &pool_, "{}: {} is no buffer of this device; allocate it from {}",
+        doing, buffer ? buffer.storage()->label() : "an empty handle", gpu_.info().name);
   return storage->pooled();
 }
 
@@ -61,13 +62,14 @@ void RecordingStream::check_binding(const Dispatch& dispatch, size_t index) cons
   check(static_cast<bool>(buffer), "{}: binding {} is empty; pass a buffer", dispatch.kernel, index);
   pooled(buffer, dispatch.kernel);
   const int64_t size = buffer.size_bytes();
-  check(size > 0 && size % 4 == 0, "{}: binding {} ({}) has {} bytes; it needs a multiple of 4 above 0", dispatch.kernel, index,
-        buffer.storage()->label(), size);
-  check(size <= limits_.max_binding_bytes, "{}: binding {} ({}) has {} bytes but {} binds at most {}; split the work into parts",
-        dispatch.kernel, index, buffer.storage()->label(), size, gpu_.info().name, limits_.max_binding_bytes);
+  check(size > 0 && size % 4 == 0, "{}: binding {} ({}) has {} bytes; it needs a multiple of 4 above 0",
+        dispatch.kernel, index, buffer.storage()->label(), size);
+  check(size <= limits_.max_binding_bytes,
+        "{}: binding {} ({}) has {} bytes but {} binds at most {}; split the work into parts", dispatch.kernel, index,
+        buffer.storage()->label(), size, gpu_.info().name, limits_.max_binding_bytes);
   check(buffer.offset_bytes() % kBufferAlignment == 0,
-        "{}: binding {} ({}) starts at byte {} of its storage, which is no multiple of {}; slice it at one", dispatch.kernel, index,
-        buffer.storage()->label(), buffer.offset_bytes(), kBufferAlignment);
+        "{}: binding {} ({}) starts at byte {} of its storage, which is no multiple of {}; slice it at one",
+        dispatch.kernel, index, buffer.storage()->label(), buffer.offset_bytes(), kBufferAlignment);
 }
 
 void RecordingStream::check_aliases(const Dispatch& dispatch) const {
@@ -79,9 +81,11 @@ void RecordingStream::check_aliases(const Dispatch& dispatch) const {
       if (a.storage() != b.storage()) continue;
       if (bindings[i].access == Access::Read && bindings[j].access == Access::Read) continue;
       const bool both_write = bindings[i].access == bindings[j].access;
-      const bool overlap = a.offset_bytes() < b.offset_bytes() + b.size_bytes() && b.offset_bytes() < a.offset_bytes() + a.size_bytes();
+      const bool overlap =
+          a.offset_bytes() < b.offset_bytes() + b.size_bytes() && b.offset_bytes() < a.offset_bytes() + a.size_bytes();
       check(both_write && !overlap,
-            "{}: bindings {} ({} bytes) and {} ({} bytes) are one storage ({}) that is {}; WebGPU refuses this, use a second buffer",
+            "{}: bindings {} ({} bytes) and {} ({} bytes) are one storage ({}) that is {}; WebGPU refuses this, use a "
+            "second buffer",
             dispatch.kernel, i, a.size_bytes(), j, b.size_bytes(), a.storage()->label(),
             both_write ? "written under both" : "both read and written");
     }
@@ -89,15 +93,15 @@ void RecordingStream::check_aliases(const Dispatch& dispatch) const {
 }
 
 void RecordingStream::check_dispatch(const Dispatch& dispatch) const {
-  check(dispatch.bindings.size() <= limits_.max_storage_buffers, "{}: {} storage bindings but {} takes at most {}", dispatch.kernel,
-        dispatch.bindings.size(), gpu_.info().name, limits_.max_storage_buffers);
-  check(dispatch.params.size() <= kMostParams, "{}: {} words of params but at most {} travel", dispatch.kernel, dispatch.params.size(),
-        kMostParams);
+  check(dispatch.bindings.size() <= limits_.max_storage_buffers, "{}: {} storage bindings but {} takes at most {}",
+        dispatch.kernel, dispatch.bindings.size(), gpu_.info().name, limits_.max_storage_buffers);
+  check(dispatch.params.size() <= kMostParams, "{}: {} words of params but at most {} travel", dispatch.kernel,
+        dispatch.params.size(), kMostParams);
   const uint32_t most = limits_.max_workgroups_per_dimension;
   const Grid& grid = dispatch.grid;
   check(grid.x <= most && grid.y <= most && grid.z <= most,
-        "{}: a grid of {} x {} x {} workgroups but {} takes at most {} a dimension; fold it", dispatch.kernel, grid.x, grid.y, grid.z,
-        gpu_.info().name, most);
+        "{}: a grid of {} x {} x {} workgroups but {} takes at most {} a dimension; fold it", dispatch.kernel, grid.x,
+        grid.y, grid.z, gpu_.info().name, most);
   for (size_t i = 0; i < dispatch.bindings.size(); ++i) check_binding(dispatch, i);
   check_aliases(dispatch);
 }
@@ -114,7 +118,8 @@ void RecordingStream::dispatch(const Dispatch& dispatch) {
   int64_t bound_bytes = 0;
   for (const Binding& binding : dispatch.bindings) bound_bytes += binding.buffer.size_bytes();
   const double seconds = clock_.estimate(dispatch.cost, bound_bytes);
-  if (batch_.launches > 0 && (batch_.launches == kMostLaunches || clock_.is_full(batch_.seconds + seconds))) submit_batch();
+  if (batch_.launches > 0 && (batch_.launches == kMostLaunches || clock_.is_full(batch_.seconds + seconds)))
+    submit_batch();
   const double start = now_seconds();
   record(dispatch, pipeline);
   batch_.launches += 1;

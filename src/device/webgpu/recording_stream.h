@@ -104,7 +104,7 @@ class RecordingStream final : public WebGpuStream {
   std::array<Submission, kMostInFlight> submissions_;
   double last_finished_ = 0;
   bool host_waits_ = false;
-  int64_t uploaded_bytes_ = 0;  // since the last submission
+  int64_t uploaded_bytes_ = 0;      // since the last submission
   std::string doing_ = "starting";  // the last thing recorded, for errors
 };
 

@@ -16,7 +16,8 @@ std::shared_ptr<StagingSlot> StagingPool::take(int64_t size_bytes) {
     }
   }
   auto slot = std::make_shared<StagingSlot>();
-  slot->buffer = create_buffer(gpu_, class_bytes, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, "download staging");
+  slot->buffer =
+      create_buffer(gpu_, class_bytes, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, "download staging");
   slot->capacity_bytes = class_bytes;
   slot->state = StagingSlot::State::Recorded;
   allocations_ += 1;
@@ -39,7 +40,8 @@ void StagingPool::start_mapping(StagingSlot& slot) {
 }
 
 void StagingPool::read(StagingSlot& slot, std::span<std::byte> bytes) {
-  check(slot.state == StagingSlot::State::Mapped, "download: {} could not map {} bytes: {}", gpu_.info().name, bytes.size(), slot.failure);
+  check(slot.state == StagingSlot::State::Mapped, "download: {} could not map {} bytes: {}", gpu_.info().name,
+        bytes.size(), slot.failure);
   const void* mapped = gpu_.api().BufferGetConstMappedRange(slot.buffer.get(), 0, bytes.size());
   check(mapped != nullptr, "download: {} mapped {} bytes but shows none of them", gpu_.info().name, bytes.size());
   std::memcpy(bytes.data(), mapped, bytes.size());

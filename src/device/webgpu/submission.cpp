@@ -18,9 +18,11 @@ void RecordingStream::submit() {
 void RecordingStream::submit_batch() {
   if (batch_.encoder == nullptr) return;
   end_pass();
-  if (std::shared_ptr<StagingSlot> times = profiler_.end_batch(batch_.encoder)) batch_.reads.push_back(std::move(times));
+  if (std::shared_ptr<StagingSlot> times = profiler_.end_batch(batch_.encoder))
+    batch_.reads.push_back(std::move(times));
   WGPUCommandBufferDescriptor description = WGPU_COMMAND_BUFFER_DESCRIPTOR_INIT;
-  Owned<WGPUCommandBuffer> commands(gpu_.api().CommandEncoderFinish(batch_.encoder, &description), gpu_.api().CommandBufferRelease);
+  Owned<WGPUCommandBuffer> commands(gpu_.api().CommandEncoderFinish(batch_.encoder, &description),
+                                    gpu_.api().CommandBufferRelease);
   gpu_.api().CommandEncoderRelease(std::exchange(batch_.encoder, nullptr));
   if (batch_.launches > 0) {
     gpu_.api().QueueWriteBuffer(gpu_.queue(), uniforms_.get(), 0, params_.data(),
@@ -70,7 +72,8 @@ void RecordingStream::abandon_batch() {
 
 RecordingStream::Submission& RecordingStream::free_submission() {
   const auto find = [&] {
-    return std::find_if(submissions_.begin(), submissions_.end(), [](const Submission& each) { return !each.is_running; });
+    return std::find_if(submissions_.begin(), submissions_.end(),
+                        [](const Submission& each) { return !each.is_running; });
   };
   if (find() == submissions_.end()) {
     host_waits_ = true;
@@ -84,7 +87,8 @@ RecordingStream::Submission& RecordingStream::free_submission() {
 void RecordingStream::learn_from_finished() {
   std::array<Submission*, kMostInFlight> in_order{};
   std::transform(submissions_.begin(), submissions_.end(), in_order.begin(), [](Submission& each) { return &each; });
-  std::sort(in_order.begin(), in_order.end(), [](const Submission* a, const Submission* b) { return a->finished < b->finished; });
+  std::sort(in_order.begin(), in_order.end(),
+            [](const Submission* a, const Submission* b) { return a->finished < b->finished; });
   for (Submission* submission : in_order) {
     if (submission->is_running || submission->finished == 0) continue;
     // A batch begins when the one before it has ended.
@@ -98,7 +102,8 @@ void RecordingStream::learn_from_finished() {
 void RecordingStream::wait_for_submissions() {
   host_waits_ = true;
   gpu_.wait_until([&] {
-    return std::none_of(submissions_.begin(), submissions_.end(), [](const Submission& each) { return each.is_running; });
+    return std::none_of(submissions_.begin(), submissions_.end(),
+                        [](const Submission& each) { return each.is_running; });
   });
   host_waits_ = false;
   learn_from_finished();

@@ -23,7 +23,8 @@ class SlotReadback : public Readback {
   }
   void wait(std::span<std::byte> bytes) override {
     check(slot_ != nullptr, "readback: its bytes were taken already; ask for them again");
-    check(bytes.size() == static_cast<size_t>(size_bytes_), "readback: {} bytes were asked for but {} are taken", size_bytes_, bytes.size());
+    check(bytes.size() == static_cast<size_t>(size_bytes_), "readback: {} bytes were asked for but {} are taken",
+          size_bytes_, bytes.size());
     check(!slot_->is_closed, "readback: the device is closed; wait before it goes");
     stream_.finish_reading(*slot_, bytes);
     slot_ = nullptr;
@@ -36,8 +37,8 @@ class SlotReadback : public Readback {
 };
 
 void check_same(std::string_view doing, const Buffer& buffer, size_t bytes) {
-  check(buffer.size_bytes() == static_cast<int64_t>(bytes), "{}: the buffer has {} bytes but {} were given", doing, buffer.size_bytes(),
-        bytes);
+  check(buffer.size_bytes() == static_cast<int64_t>(bytes), "{}: the buffer has {} bytes but {} were given", doing,
+        buffer.size_bytes(), bytes);
 }
 
 }  // namespace
@@ -45,8 +46,8 @@ void check_same(std::string_view doing, const Buffer& buffer, size_t bytes) {
 void RecordingStream::check_words(std::string_view doing, const Buffer& buffer) const {
   pooled(buffer, doing);
   check(buffer.size_bytes() % 4 == 0 && buffer.offset_bytes() % 4 == 0,
-        "{}: {} bytes at byte {} of {}; size and offset must be multiples of 4", doing, buffer.size_bytes(), buffer.offset_bytes(),
-        buffer.storage()->label());
+        "{}: {} bytes at byte {} of {}; size and offset must be multiples of 4", doing, buffer.size_bytes(),
+        buffer.offset_bytes(), buffer.storage()->label());
 }
 
 void RecordingStream::upload(const Buffer& to, std::span<const std::byte> bytes) {
@@ -59,8 +60,8 @@ void RecordingStream::upload(const Buffer& to, std::span<const std::byte> bytes)
   const auto size = static_cast<int64_t>(bytes.size());
   for (int64_t at = 0; at < size; at += kUploadPart) {
     const int64_t part = std::min(kUploadPart, size - at);
-    gpu_.api().QueueWriteBuffer(gpu_.queue(), target.handle.get(), static_cast<uint64_t>(to.offset_bytes() + at), bytes.data() + at,
-                                static_cast<size_t>(part));
+    gpu_.api().QueueWriteBuffer(gpu_.queue(), target.handle.get(), static_cast<uint64_t>(to.offset_bytes() + at),
+                                bytes.data() + at, static_cast<size_t>(part));
     uploaded_bytes_ += part;
     if (uploaded_bytes_ >= kMostUploaded) {
       begin_encoder();  // an empty batch carries the uploads
@@ -70,12 +71,14 @@ void RecordingStream::upload(const Buffer& to, std::span<const std::byte> bytes)
   }
 }
 
-std::shared_ptr<StagingSlot> RecordingStream::record_read(const Buffer& from, int64_t offset_bytes, int64_t size_bytes) {
+std::shared_ptr<StagingSlot> RecordingStream::record_read(const Buffer& from, int64_t offset_bytes,
+                                                          int64_t size_bytes) {
   PooledBuffer& source = pooled(from, "download");
   std::shared_ptr<StagingSlot> slot = staging_.take(size_bytes);
   begin_encoder();
   end_pass();
-  gpu_.api().CommandEncoderCopyBufferToBuffer(batch_.encoder, source.handle.get(), static_cast<uint64_t>(from.offset_bytes() + offset_bytes),
+  gpu_.api().CommandEncoderCopyBufferToBuffer(batch_.encoder, source.handle.get(),
+                                              static_cast<uint64_t>(from.offset_bytes() + offset_bytes),
                                               slot->buffer.get(), 0, static_cast<uint64_t>(size_bytes));
   source.last_batch = batch_number_;
   batch_.seconds += clock_.estimate({0, 2.0 * static_cast<double>(size_bytes)}, 0);
@@ -126,9 +129,9 @@ void RecordingStream::record_copy(const Buffer& from, const Buffer& to) {
   PooledBuffer& target = pooled(to, "copy");
   begin_encoder();
   end_pass();
-  gpu_.api().CommandEncoderCopyBufferToBuffer(batch_.encoder, source.handle.get(), static_cast<uint64_t>(from.offset_bytes()),
-                                              target.handle.get(), static_cast<uint64_t>(to.offset_bytes()),
-                                              static_cast<uint64_t>(from.size_bytes()));
+  gpu_.api().CommandEncoderCopyBufferToBuffer(
+      batch_.encoder, source.handle.get(), static_cast<uint64_t>(from.offset_bytes()), target.handle.get(),
+      static_cast<uint64_t>(to.offset_bytes()), static_cast<uint64_t>(from.size_bytes()));
   source.last_batch = batch_number_;
   target.last_batch = batch_number_;
   batch_.seconds += clock_.estimate({0, 2.0 * static_cast<double>(from.size_bytes())}, 0);

@@ -9,7 +9,8 @@ uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 Grid WebGpuStream::fold(int64_t groups) const {
   const int64_t most = limits().max_workgroups_per_dimension;
-  check(groups >= 0 && groups <= most * most, "fold: {} workgroups but the adapter takes at most {} x {}; split the work", groups, most, most);
+  check(groups >= 0 && groups <= most * most,
+        "fold: {} workgroups but the adapter takes at most {} x {}; split the work", groups, most, most);
   if (groups <= most) return {static_cast<uint32_t>(groups), 1, 1};
   const int64_t rows = (groups + most - 1) / most;
   // Rows of nearly equal width: few groups are idle.

@@ -28,15 +28,15 @@ struct Grid {
 
 /// One launch. The uniform with params follows the storage bindings (binding number bindings.size()), unless params is empty.
 struct Dispatch {
-  std::string kernel;                           // name in profiles and errors: "matmul_t"
-  std::vector<const ShaderSource*> sources;     // joined in order behind the prelude
-  std::string prelude;                          // lines "const NAME: u32 = 4u;" and "alias Value = vec4<f32>;" of this variant
+  std::string kernel;                        // name in profiles and errors: "matmul_t"
+  std::vector<const ShaderSource*> sources;  // joined in order behind the prelude
+  std::string prelude;  // lines "const NAME: u32 = 4u;" and "alias Value = vec4<f32>;" of this variant
   const char* entry_point = "main";
-  std::vector<Binding> bindings;                // group 0, numbered from 0
-  std::vector<uint32_t> params;                 // at most 32 words; floats as bits (float_bits)
+  std::vector<Binding> bindings;  // group 0, numbered from 0
+  std::vector<uint32_t> params;   // at most 32 words; floats as bits (float_bits)
   Grid grid;
   KernelCost cost;
-  bool needs_f16 = false;                       // the launcher puts "enable f16;" in front
+  bool needs_f16 = false;  // the launcher puts "enable f16;" in front
   bool needs_subgroups = false;
 };
 

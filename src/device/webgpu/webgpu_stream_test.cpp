@@ -117,7 +117,8 @@ TEST_F(WebGpuTest, MakesNoBufferInASteadyStep) {
 
 TEST_F(WebGpuTest, RefusesABufferThatIsReadAndWritten) {
   const Buffer x = buffer_of(std::vector<float>(128, 1.0F), "activations");
-  EXPECT_ERROR(stream().dispatch(add_into(x, x, 1.0F)), "add_into: bindings 0 (512 bytes) and 1 (512 bytes) are one storage (activations)");
+  EXPECT_ERROR(stream().dispatch(add_into(x, x, 1.0F)),
+               "add_into: bindings 0 (512 bytes) and 1 (512 bytes) are one storage (activations)");
   EXPECT_ERROR(stream().dispatch(add_into(x.slice(0, 256), x.slice(256, 256), 1.0F)), "both read and written");
 }
 
@@ -126,7 +127,8 @@ TEST_F(WebGpuTest, RefusesBindingsThatAnAdapterCannotTake) {
   const Buffer y = buffer_of(std::vector<float>(128, 0.0F), "output");
   EXPECT_ERROR(stream().dispatch(add_into(x.slice(4, 256), y, 1.0F)),
                "add_into: binding 0 (input) starts at byte 4 of its storage, which is no multiple of 256");
-  EXPECT_ERROR(stream().dispatch(add_into(x, y.slice(0, 10), 1.0F)), "binding 1 (output) has 10 bytes; it needs a multiple of 4");
+  EXPECT_ERROR(stream().dispatch(add_into(x, y.slice(0, 10), 1.0F)),
+               "binding 1 (output) has 10 bytes; it needs a multiple of 4");
   EXPECT_ERROR(stream().dispatch(add_into({}, y, 1.0F)), "add_into: binding 0 is empty");
 
   const std::unique_ptr<Device> other = open_device(athanor::testing::device_options());
@@ -134,7 +136,8 @@ TEST_F(WebGpuTest, RefusesBindingsThatAnAdapterCannotTake) {
   EXPECT_ERROR(stream().dispatch(add_into(foreign, y, 1.0F)), "foreign is no buffer of this device");
   DeviceOptions cpu;
   cpu.name = "cpu";
-  EXPECT_ERROR(stream().copy(open_device(cpu)->allocate(512, "on the CPU"), y), "on the CPU is no buffer of this device");
+  EXPECT_ERROR(stream().copy(open_device(cpu)->allocate(512, "on the CPU"), y),
+               "on the CPU is no buffer of this device");
 
   Dispatch many = add_into(x, y, 1.0F);
   many.bindings.assign(stream().limits().max_storage_buffers + 1, read(x));

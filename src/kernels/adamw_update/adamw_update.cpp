@@ -14,12 +14,13 @@ namespace athanor::kernels {
 namespace {
 
 void check_segment(const AdamwSegment& segment, size_t index) {
-  check(segment.begin % kAdamwBlock == 0, "adamw_update: segment {} begins at element {}; begin at a multiple of {}", index, segment.begin,
-        kAdamwBlock);
-  check(segment.begin < segment.end, "adamw_update: segment {} goes from element {} to {}; pass at least one element", index, segment.begin,
-        segment.end);
+  check(segment.begin % kAdamwBlock == 0, "adamw_update: segment {} begins at element {}; begin at a multiple of {}",
+        index, segment.begin, kAdamwBlock);
+  check(segment.begin < segment.end, "adamw_update: segment {} goes from element {} to {}; pass at least one element",
+        index, segment.begin, segment.end);
   check(std::isfinite(segment.weight_decay) && segment.weight_decay >= 0,
-        "adamw_update: segment {} has a weight decay of {}; pass a finite number of at least 0", index, segment.weight_decay);
+        "adamw_update: segment {} has a weight decay of {}; pass a finite number of at least 0", index,
+        segment.weight_decay);
 }
 
 void check_finite(const char* name, float value, bool in_range) {
@@ -39,13 +40,15 @@ device::Buffer upload_segments(Stream& stream, std::span<const AdamwSegment> seg
   for (size_t i = 0; i < segments.size(); ++i) {
     for (int64_t begin = segments[i].begin; begin < segments[i].end; begin += kAdamwBlock) {
       AdamwBlock& block = blocks[static_cast<size_t>(begin / kAdamwBlock)];
-      check(block.elements == 0, "adamw_update: segment {} shares the block at element {} with another; give each tensor blocks of its own", i,
-            begin);
+      check(block.elements == 0,
+            "adamw_update: segment {} shares the block at element {} with another; give each tensor blocks of its own",
+            i, begin);
       block.weight_decay = segments[i].weight_decay;
       block.elements = static_cast<uint32_t>(std::min<int64_t>(kAdamwBlock, segments[i].end - begin));
     }
   }
-  const Buffer table = stream.device().allocate(static_cast<int64_t>(blocks.size() * sizeof(AdamwBlock)), "adamw_update segments");
+  const Buffer table =
+      stream.device().allocate(static_cast<int64_t>(blocks.size() * sizeof(AdamwBlock)), "adamw_update segments");
   stream.upload(table, std::as_bytes(std::span(blocks)));
   return table;
 }
@@ -58,8 +61,9 @@ void adamw_update(Stream& stream, const AdamwUpdate& args) {
   check_size("adamw_update", "stats", args.stats, 4);
   check(static_cast<bool>(args.segments), "adamw_update: segments is missing; make it with upload_segments");
   const int64_t blocks = args.segments.size_bytes() / static_cast<int64_t>(sizeof(AdamwBlock));
-  check(blocks <= ceil_div(args.count, kAdamwBlock), "adamw_update: the segments cover {} blocks of {} elements but the slab has {} elements",
-        blocks, kAdamwBlock, args.count);
+  check(blocks <= ceil_div(args.count, kAdamwBlock),
+        "adamw_update: the segments cover {} blocks of {} elements but the slab has {} elements", blocks, kAdamwBlock,
+        args.count);
   check_finite("lr", args.lr, true);
   check_finite("beta1", args.beta1, args.beta1 >= 0 && args.beta1 < 1);
   check_finite("beta2", args.beta2, args.beta2 >= 0 && args.beta2 < 1);

@@ -28,15 +28,16 @@ struct AdamwUpdate {
   device::Buffer m;          // (count) f32, in and out; zeros before the first step
   device::Buffer v;          // (count) f32, in and out; zeros before the first step
   device::Buffer segments;   // from upload_segments
-  device::Buffer stats;      // (4) f32 from finalize_grad_stats: gradients are multiplied by the clip scale; flag set: nothing changes
+  device::Buffer
+      stats;  // (4) f32 from finalize_grad_stats: gradients are multiplied by the clip scale; flag set: nothing changes
   int64_t count = 0;
   float lr = 0;
   float beta1 = 0.9F;
   float beta2 = 0.999F;
-  float one_minus_beta1 = 0.1F;     // from the host in double, as 1 - beta loses digits in f32
+  float one_minus_beta1 = 0.1F;  // from the host in double, as 1 - beta loses digits in f32
   float one_minus_beta2 = 0.001F;
   float eps = 1e-8F;
-  float bias_correction1 = 1;       // 1 - beta1^t, t the number of applied steps with this one
+  float bias_correction1 = 1;  // 1 - beta1^t, t the number of applied steps with this one
   float bias_correction2 = 1;
 };
 

@@ -47,7 +47,8 @@ int64_t end_of_run(const AdamwBlock* table, int64_t block, int64_t end) {
   const AdamwBlock first = table[block];
   int64_t after = block + 1;
   if (first.elements != kAdamwBlock) return after;
-  while (after < end && table[after].elements == kAdamwBlock && table[after].weight_decay == first.weight_decay) ++after;
+  while (after < end && table[after].elements == kAdamwBlock && table[after].weight_decay == first.weight_decay)
+    ++after;
   return after;
 }
 
@@ -57,8 +58,15 @@ void adamw_update_cpu(device::cpu::CpuStream& stream, const AdamwUpdate& args) {
   const float* stats = data<float>(args.stats);
   if (stats[2] != 0) return;
   const auto root_correction2 = static_cast<float>(1 / std::sqrt(static_cast<double>(args.bias_correction2)));
-  const Step common{1,          args.lr / args.bias_correction1, stats[1],         args.beta1, args.beta2, args.one_minus_beta1, args.one_minus_beta2,
-                    root_correction2, args.eps};
+  const Step common{1,
+                    args.lr / args.bias_correction1,
+                    stats[1],
+                    args.beta1,
+                    args.beta2,
+                    args.one_minus_beta1,
+                    args.one_minus_beta2,
+                    root_correction2,
+                    args.eps};
   const AdamwBlock* table = data<AdamwBlock>(args.segments);
   const int64_t blocks = args.segments.size_bytes() / static_cast<int64_t>(sizeof(AdamwBlock));
   float* w = data<float>(args.weights);

@@ -5,8 +5,9 @@
 
 namespace athanor::kernels {
 
-void adamw_update_reference(AdamwState& state, const std::vector<double>& gradients, const std::vector<AdamwSegment>& segments,
-                            const AdamwSettings& settings, double clip_scale, int t) {
+void adamw_update_reference(AdamwState& state, const std::vector<double>& gradients,
+                            const std::vector<AdamwSegment>& segments, const AdamwSettings& settings, double clip_scale,
+                            int t) {
   const double bias_correction1 = 1 - std::pow(settings.beta1, t);
   const double bias_correction2 = 1 - std::pow(settings.beta2, t);
   for (const AdamwSegment& segment : segments) {
@@ -15,7 +16,8 @@ void adamw_update_reference(AdamwState& state, const std::vector<double>& gradie
       state.m[i] = settings.beta1 * state.m[i] + (1 - settings.beta1) * g;
       state.v[i] = settings.beta2 * state.v[i] + (1 - settings.beta2) * g * g;
       state.weights[i] -= settings.lr * segment.weight_decay * state.weights[i];
-      state.weights[i] -= settings.lr * (state.m[i] / bias_correction1) / (std::sqrt(state.v[i] / bias_correction2) + settings.eps);
+      state.weights[i] -=
+          settings.lr * (state.m[i] / bias_correction1) / (std::sqrt(state.v[i] / bias_correction2) + settings.eps);
     }
   }
 }
@@ -95,7 +97,8 @@ CaseResult run_case(device::Stream& stream, const Slab& slab) {
 std::vector<KernelCase> adamw_update_cases() {
   std::vector<KernelCase> cases;
   for (const Slab& slab : kSlabs) {
-    cases.push_back({fmt::format("three steps, {} elements, {} tensors, gradients of {}", slab.count, slab.segments.size(), slab.gradient_scale),
+    cases.push_back({fmt::format("three steps, {} elements, {} tensors, gradients of {}", slab.count,
+                                 slab.segments.size(), slab.gradient_scale),
                      slab.in_doctor, [slab](device::Stream& stream) { return run_case(stream, slab); }});
   }
   return cases;

@@ -22,8 +22,9 @@ struct AdamwSettings {
 };
 
 /// One step, number t from 1, of the elements of the segments; all others stay as they are.
-void adamw_update_reference(AdamwState& state, const std::vector<double>& gradients, const std::vector<AdamwSegment>& segments,
-                            const AdamwSettings& settings, double clip_scale, int t);
+void adamw_update_reference(AdamwState& state, const std::vector<double>& gradients,
+                            const std::vector<AdamwSegment>& segments, const AdamwSettings& settings, double clip_scale,
+                            int t);
 
 /// The same settings as the kernel takes them.
 AdamwUpdate adamw_args(const AdamwSettings& settings, int t);

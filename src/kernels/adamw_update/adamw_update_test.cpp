@@ -66,7 +66,8 @@ TEST(AdamwUpdate, RefusesSegmentsBeyondTheSlab) {
     adamw_update(stream, args);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("adamw_update: the segments cover 4 blocks of 64 elements but the slab has 192 elements"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("adamw_update: the segments cover 4 blocks of 64 elements but the slab has 192 elements"));
   }
 }
 

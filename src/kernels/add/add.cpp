@@ -15,7 +15,8 @@ void add(Stream& stream, const Add& args) {
   if (args.count == 0) return;
   const device::KernelCost cost{1.0 * args.count, 12.0 * args.count};
   launch(
-      stream, "add", cost, [&](auto& cpu) { add_cpu(cpu, args); }, [&](auto& webgpu) { add_webgpu(webgpu, args, cost); });
+      stream, "add", cost, [&](auto& cpu) { add_cpu(cpu, args); },
+      [&](auto& webgpu) { add_webgpu(webgpu, args, cost); });
 }
 
 void gradient_accumulate(Stream& stream, const AddInto& args) {

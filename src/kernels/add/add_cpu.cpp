@@ -8,7 +8,8 @@ using device::cpu::data;
 
 namespace {
 
-constexpr int64_t kValuesPerChunk = 16384;  // 64 KiB an operand: small against a core's L2, large against the cost of a chunk
+constexpr int64_t kValuesPerChunk =
+    16384;  // 64 KiB an operand: small against a core's L2, large against the cost of a chunk
 
 // out may be a or b: each value is read before it is written.
 ATHANOR_SIMD_CLONES

@@ -38,7 +38,8 @@ CaseResult run_accumulate(device::Stream& stream, int64_t count) {
   const AddInto args{upload_values(stream, from), upload_values(stream, into), count};
   gradient_accumulate(stream, args);
   CaseResult result;
-  compare(result, "into", download_values(stream, args.into), add_reference(to_double(into), to_double(from)), allowed_f32(1));
+  compare(result, "into", download_values(stream, args.into), add_reference(to_double(into), to_double(from)),
+          allowed_f32(1));
   compare(result, "from", download_values(stream, args.from), to_double(from), allowed_f32(1));
   return result;
 }

@@ -17,7 +17,8 @@ void add_webgpu(device::webgpu::WebGpuStream& stream, const Add& args, const dev
   stream.dispatch(dispatch);
 }
 
-void gradient_accumulate_webgpu(device::webgpu::WebGpuStream& stream, const AddInto& args, const device::KernelCost& cost) {
+void gradient_accumulate_webgpu(device::webgpu::WebGpuStream& stream, const AddInto& args,
+                                const device::KernelCost& cost) {
   Dispatch dispatch = elementwise_dispatch(stream, "gradient_accumulate", args.count, cost);
   dispatch.sources = {&gradient_accumulate_wgsl};
   dispatch.bindings = {read(args.from), read_write(args.into)};

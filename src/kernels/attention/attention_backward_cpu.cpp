@@ -16,16 +16,17 @@ using device::cpu::Transpose;
 namespace {
 
 ATHANOR_SIMD_CLONES
-void row_dots(const float* __restrict a, const float* __restrict b, int64_t rows, int64_t columns, float* __restrict dots) {
+void row_dots(const float* __restrict a, const float* __restrict b, int64_t rows, int64_t columns,
+              float* __restrict dots) {
   for (int64_t r = 0; r < rows; ++r) dots[r] = row_dot(a + r * columns, b + r * columns, columns);
 }
 
 // scores become weights p = exp(scale * score - log_sum_exp), d_weights become scale * p * (d_weight - delta). Row r sees the
 // first `visible + r` columns; the others become zero. The statistics of row r lie at r * stat_stride.
 ATHANOR_SIMD_CLONES
-void weights_and_gradients(float* __restrict scores, float* __restrict d_weights, int64_t stride, int64_t rows, int64_t columns,
-                           int64_t visible, float scale, const float* __restrict log_sum_exp, const float* __restrict delta,
-                           int64_t stat_stride) {
+void weights_and_gradients(float* __restrict scores, float* __restrict d_weights, int64_t stride, int64_t rows,
+                           int64_t columns, int64_t visible, float scale, const float* __restrict log_sum_exp,
+                           const float* __restrict delta, int64_t stat_stride) {
   for (int64_t r = 0; r < rows; ++r) {
     float* score_row = scores + r * stride;
     float* d_row = d_weights + r * stride;
@@ -46,8 +47,13 @@ void weights_and_gradients(float* __restrict scores, float* __restrict d_weights
 class Backward {
  public:
   Backward(device::cpu::CpuStream& stream, const AttentionBackward& args)
-      : stream_(stream), args_(args), block_(attention_block(args.length)), blocks_(ceil_div(args.length, block_)),
-        group_(args.heads / args.kv_heads), q_stride_(args.heads * args.head_dim), kv_stride_(args.kv_heads * args.head_dim) {
+      : stream_(stream),
+        args_(args),
+        block_(attention_block(args.length)),
+        blocks_(ceil_div(args.length, block_)),
+        group_(args.heads / args.kv_heads),
+        q_stride_(args.heads * args.head_dim),
+        kv_stride_(args.kv_heads * args.head_dim) {
     keys_ = transpose(args.k);
     values_ = transpose(args.v);
     const int64_t rows = args.batch * args.length * args.heads;
@@ -87,8 +93,8 @@ class Backward {
 
  private:
   TransposedBlocks transpose(const Buffer& rows) {
-    return transpose_blocks(stream_, {data<float>(rows), args_.batch, args_.length, args_.length, args_.kv_heads, args_.head_dim},
-                            block_);
+    return transpose_blocks(
+        stream_, {data<float>(rows), args_.batch, args_.length, args_.length, args_.kv_heads, args_.head_dim}, block_);
   }
   int64_t rows_of(int64_t block) const { return std::min(block_, args_.length - block * block_); }
   int64_t query_offset(int64_t b, int64_t h, int64_t block) const {
@@ -139,8 +145,8 @@ class Backward {
     const float beta = first ? 0.0F : 1.0F;
     sgemm(Transpose::Yes, Transpose::No, rows_of(key), args_.head_dim, rows_of(query), scratch, block_,
           data<float>(args_.d_out) + from, q_stride_, beta, data<float>(args_.d_v) + to, kv_stride_);
-    sgemm(Transpose::Yes, Transpose::No, rows_of(key), args_.head_dim, rows_of(query), scratch + block_ * block_, block_,
-          data<float>(args_.q) + from, q_stride_, beta, data<float>(args_.d_k) + to, kv_stride_);
+    sgemm(Transpose::Yes, Transpose::No, rows_of(key), args_.head_dim, rows_of(query), scratch + block_ * block_,
+          block_, data<float>(args_.q) + from, q_stride_, beta, data<float>(args_.d_k) + to, kv_stride_);
   }
 
   device::cpu::CpuStream& stream_;
@@ -157,6 +163,8 @@ class Backward {
 
 }  // namespace
 
-void attention_backward_cpu(device::cpu::CpuStream& stream, const AttentionBackward& args) { Backward(stream, args).run(); }
+void attention_backward_cpu(device::cpu::CpuStream& stream, const AttentionBackward& args) {
+  Backward(stream, args).run();
+}
 
 }  // namespace athanor::kernels

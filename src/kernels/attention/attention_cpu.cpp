@@ -30,8 +30,8 @@ void transpose_block(const float* __restrict x, int64_t stride, int64_t rows, in
 // Turns a block of raw scores into weights relative to each row's running maximum. Row r sees the first `visible + r` columns.
 // maxima and sums are updated; corrections[r] is the factor for what was summed before.
 ATHANOR_SIMD_CLONES
-void online_softmax(float* __restrict scores, int64_t stride, int64_t rows, int64_t columns, int64_t visible, float scale,
-                    float* __restrict maxima, float* __restrict sums, float* __restrict corrections) {
+void online_softmax(float* __restrict scores, int64_t stride, int64_t rows, int64_t columns, int64_t visible,
+                    float scale, float* __restrict maxima, float* __restrict sums, float* __restrict corrections) {
   for (int64_t r = 0; r < rows; ++r) {
     float* row = scores + r * stride;
     const int32_t seen = static_cast<int32_t>(std::min(columns, visible + r));
@@ -86,9 +86,10 @@ struct ForwardTile {
     const int64_t seen_rows = args.first_position + first + rows;  // keys the last row sees
     for (int64_t key = 0; key < seen_rows; key += block) {
       const int64_t columns = std::min(block, seen_rows - key);
-      sgemm(Transpose::No, Transpose::No, rows, columns, args.head_dim, q, q_stride, keys.at(b, kv_head, key / block), block, 0,
-            scores, block);
-      online_softmax(scores, block, rows, columns, args.first_position + first - key + 1, args.scale, maxima, sums, factors);
+      sgemm(Transpose::No, Transpose::No, rows, columns, args.head_dim, q, q_stride, keys.at(b, kv_head, key / block),
+            block, 0, scores, block);
+      online_softmax(scores, block, rows, columns, args.first_position + first - key + 1, args.scale, maxima, sums,
+                     factors);
       if (key > 0) scale_rows(out, q_stride, rows, args.head_dim, factors);
       sgemm(Transpose::No, Transpose::No, rows, args.head_dim, columns, scores, block, v + key * kv_stride, kv_stride,
             key == 0 ? 0.0F : 1.0F, out, q_stride);
@@ -121,7 +122,8 @@ TransposedBlocks transpose_blocks(device::cpu::CpuStream& stream, const KeyRows&
       const int64_t head = task / out.blocks % rows.heads;
       const int64_t b = task / out.blocks / rows.heads;
       const float* from = rows.values + (b * rows.key_rows + first) * stride + head * rows.head_dim;
-      transpose_block(from, stride, std::min(block, rows.used_rows - first), rows.head_dim, values + task * block_values, block);
+      transpose_block(from, stride, std::min(block, rows.used_rows - first), rows.head_dim,
+                      values + task * block_values, block);
     }
   });
   return out;

@@ -14,8 +14,8 @@ struct AttentionTiles {
   Buffer out;          // (B*T, H*D)
   Buffer log_sum_exp;  // (B*T, H); may be empty on the CPU
   int64_t batch = 0;
-  int64_t length = 0;          // T: query rows of a batch
-  int64_t key_rows = 0;        // rows of a batch in k and v; query t sees rows 0 .. first_position + t
+  int64_t length = 0;    // T: query rows of a batch
+  int64_t key_rows = 0;  // rows of a batch in k and v; query t sees rows 0 .. first_position + t
   int64_t first_position = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;
@@ -28,7 +28,8 @@ void attention_tiles_webgpu(device::webgpu::WebGpuStream& stream, std::string_vi
                             const device::KernelCost& cost);
 
 void attention_backward_cpu(device::cpu::CpuStream& stream, const AttentionBackward& args);
-void attention_backward_webgpu(device::webgpu::WebGpuStream& stream, const AttentionBackward& args, const device::KernelCost& cost);
+void attention_backward_webgpu(device::webgpu::WebGpuStream& stream, const AttentionBackward& args,
+                               const device::KernelCost& cost);
 
 /// Throws unless the heads make whole groups and their width is one the kernels take.
 void check_heads(std::string_view kernel, int64_t heads, int64_t kv_heads, int64_t head_dim);

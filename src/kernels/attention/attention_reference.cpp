@@ -16,7 +16,9 @@ struct HeadView {
   int64_t b;
   int64_t h;
 
-  size_t query(int64_t t) const { return static_cast<size_t>(((b * sizes.length + t) * sizes.heads + h) * sizes.head_dim); }
+  size_t query(int64_t t) const {
+    return static_cast<size_t>(((b * sizes.length + t) * sizes.heads + h) * sizes.head_dim);
+  }
   size_t key(int64_t u) const {
     const int64_t kv = h / (sizes.heads / sizes.kv_heads);
     return static_cast<size_t>(((b * sizes.length + u) * sizes.kv_heads + kv) * sizes.head_dim);
@@ -31,8 +33,8 @@ double dot(const std::vector<double>& a, size_t a_start, const std::vector<doubl
 }
 
 // Weights of row t over keys 0 .. t; returns the log-sum-exp.
-double row_weights(const HeadView& view, double scale, const std::vector<double>& q, const std::vector<double>& k, int64_t t,
-                   std::vector<double>& weights) {
+double row_weights(const HeadView& view, double scale, const std::vector<double>& q, const std::vector<double>& k,
+                   int64_t t, std::vector<double>& weights) {
   weights.resize(static_cast<size_t>(t + 1));
   for (int64_t u = 0; u <= t; ++u) weights[u] = scale * dot(q, view.query(t), k, view.key(u), view.sizes.head_dim);
   const double largest = *std::max_element(weights.begin(), weights.end());
@@ -56,8 +58,8 @@ void for_each_row(const AttentionSizes& sizes, Body body) {
 
 }  // namespace
 
-AttentionResult attention_reference(const AttentionSizes& sizes, double scale, const std::vector<double>& q, const std::vector<double>& k,
-                                    const std::vector<double>& v) {
+AttentionResult attention_reference(const AttentionSizes& sizes, double scale, const std::vector<double>& q,
+                                    const std::vector<double>& k, const std::vector<double>& v) {
   AttentionResult result{std::vector<double>(q.size()), std::vector<double>(q.size() / sizes.head_dim)};
   std::vector<double> weights;
   for_each_row(sizes, [&](const HeadView& view, int64_t t) {
@@ -69,9 +71,11 @@ AttentionResult attention_reference(const AttentionSizes& sizes, double scale, c
   return result;
 }
 
-AttentionGradients attention_backward_reference(const AttentionSizes& sizes, double scale, const std::vector<double>& d_out,
-                                                const std::vector<double>& q, const std::vector<double>& k, const std::vector<double>& v) {
-  AttentionGradients gradients{std::vector<double>(q.size()), std::vector<double>(k.size()), std::vector<double>(v.size())};
+AttentionGradients attention_backward_reference(const AttentionSizes& sizes, double scale,
+                                                const std::vector<double>& d_out, const std::vector<double>& q,
+                                                const std::vector<double>& k, const std::vector<double>& v) {
+  AttentionGradients gradients{std::vector<double>(q.size()), std::vector<double>(k.size()),
+                               std::vector<double>(v.size())};
   std::vector<double> weights;
   std::vector<double> d_weights;
   for_each_row(sizes, [&](const HeadView& view, int64_t t) {
@@ -103,13 +107,14 @@ struct Case {
 
 // Lengths around a tile of 32 and of 64, groups of 1, 2, 4 and 8 heads, widths divisible by four and not, up to 256.
 const std::vector<Case> kCases = {
-    {{1, 1, 1, 1, 1}, false},  {{2, 3, 2, 1, 2}, true},     {{1, 5, 4, 4, 4}, false},   {{3, 33, 4, 1, 6}, true},
-    {{1, 63, 8, 1, 32}, true}, {{2, 65, 2, 1, 64}, true},   {{1, 65, 3, 3, 65}, false}, {{1, 257, 2, 2, 32}, false},
+    {{1, 1, 1, 1, 1}, false},    {{2, 3, 2, 1, 2}, true},      {{1, 5, 4, 4, 4}, false},    {{3, 33, 4, 1, 6}, true},
+    {{1, 63, 8, 1, 32}, true},   {{2, 65, 2, 1, 64}, true},    {{1, 65, 3, 3, 65}, false},  {{1, 257, 2, 2, 32}, false},
     {{1, 63, 2, 1, 128}, false}, {{1, 129, 2, 1, 256}, false}, {{2, 256, 4, 2, 64}, false},
 };
 
 std::string name_of(const AttentionSizes& s) {
-  return fmt::format("batch {}, length {}, heads {} over {}, head width {}", s.batch, s.length, s.heads, s.kv_heads, s.head_dim);
+  return fmt::format("batch {}, length {}, heads {} over {}, head width {}", s.batch, s.length, s.heads, s.kv_heads,
+                     s.head_dim);
 }
 
 struct Inputs {
@@ -119,15 +124,25 @@ struct Inputs {
 
 Inputs inputs_of(const AttentionSizes& s, float magnitude) {
   const int64_t tokens = s.batch * s.length;
-  return {test_values(tokens * s.heads * s.head_dim, 1, magnitude), test_values(tokens * s.kv_heads * s.head_dim, 2, magnitude),
-          test_values(tokens * s.kv_heads * s.head_dim, 3), test_values(tokens * s.heads * s.head_dim, 4),
+  return {test_values(tokens * s.heads * s.head_dim, 1, magnitude),
+          test_values(tokens * s.kv_heads * s.head_dim, 2, magnitude), test_values(tokens * s.kv_heads * s.head_dim, 3),
+          test_values(tokens * s.heads * s.head_dim, 4),
           static_cast<float>(1 / std::sqrt(static_cast<double>(s.head_dim)))};
 }
 
 Attention upload_inputs(device::Stream& stream, const AttentionSizes& s, const Inputs& inputs) {
   const int64_t rows = s.batch * s.length * s.heads;
-  return {upload_values(stream, inputs.q), upload_values(stream, inputs.k), upload_values(stream, inputs.v),
-          poisoned(stream, rows * s.head_dim), poisoned(stream, rows), s.batch, s.length, s.heads, s.kv_heads, s.head_dim, inputs.scale};
+  return {upload_values(stream, inputs.q),
+          upload_values(stream, inputs.k),
+          upload_values(stream, inputs.v),
+          poisoned(stream, rows * s.head_dim),
+          poisoned(stream, rows),
+          s.batch,
+          s.length,
+          s.heads,
+          s.kv_heads,
+          s.head_dim,
+          inputs.scale};
 }
 
 // The weights carry the scores' absolute error, which grows with their size: a score of L is off by L * 2^-24 and more.
@@ -139,7 +154,8 @@ CaseResult run_forward(device::Stream& stream, const AttentionSizes& s, float ma
   const Inputs inputs = inputs_of(s, magnitude);
   const Attention args = upload_inputs(stream, s, inputs);
   attention(stream, args);
-  const AttentionResult want = attention_reference(s, inputs.scale, to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
+  const AttentionResult want =
+      attention_reference(s, inputs.scale, to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
   CaseResult result;
   const double bound = allowed(s, magnitude * magnitude);
   compare(result, "out", download_values(stream, args.out), want.out, bound);
@@ -153,12 +169,24 @@ CaseResult run_backward(device::Stream& stream, const AttentionSizes& s, float m
   attention(stream, forward);
   const int64_t queries = static_cast<int64_t>(inputs.q.size());
   const int64_t keys = static_cast<int64_t>(inputs.k.size());
-  const AttentionBackward args{upload_values(stream, inputs.d_out), forward.q, forward.k, forward.v, forward.out, forward.log_sum_exp,
-                               poisoned(stream, queries), poisoned(stream, keys), poisoned(stream, keys),
-                               s.batch, s.length, s.heads, s.kv_heads, s.head_dim, inputs.scale};
+  const AttentionBackward args{upload_values(stream, inputs.d_out),
+                               forward.q,
+                               forward.k,
+                               forward.v,
+                               forward.out,
+                               forward.log_sum_exp,
+                               poisoned(stream, queries),
+                               poisoned(stream, keys),
+                               poisoned(stream, keys),
+                               s.batch,
+                               s.length,
+                               s.heads,
+                               s.kv_heads,
+                               s.head_dim,
+                               inputs.scale};
   attention_backward(stream, args);
-  const AttentionGradients want = attention_backward_reference(s, inputs.scale, to_double(inputs.d_out), to_double(inputs.q),
-                                                               to_double(inputs.k), to_double(inputs.v));
+  const AttentionGradients want = attention_backward_reference(
+      s, inputs.scale, to_double(inputs.d_out), to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
   CaseResult result;
   const double bound = allowed(s, magnitude * magnitude) + allowed_f32(s.length * s.heads / s.kv_heads);
   compare(result, "d_q", download_values(stream, args.d_q), want.d_q, bound);
@@ -173,7 +201,8 @@ std::vector<KernelCase> cases(Run run) {
   std::vector<KernelCase> list;
   for (const Case& one : kCases) {
     const AttentionSizes sizes = one.sizes;
-    list.push_back({name_of(sizes), one.in_doctor, [run, sizes](device::Stream& stream) { return run(stream, sizes, 1.0F); }});
+    list.push_back(
+        {name_of(sizes), one.in_doctor, [run, sizes](device::Stream& stream) { return run(stream, sizes, 1.0F); }});
   }
   return list;
 }
@@ -183,13 +212,15 @@ std::vector<KernelCase> cases(Run run) {
 std::vector<KernelCase> attention_cases() {
   std::vector<KernelCase> list = cases(run_forward);
   // Scores of about 1e4 and -1e4: the softmax saturates and must not overflow.
-  list.push_back({"scores of 1e4", true, [](device::Stream& stream) { return run_forward(stream, {1, 65, 2, 1, 32}, 60.0F); }});
+  list.push_back(
+      {"scores of 1e4", true, [](device::Stream& stream) { return run_forward(stream, {1, 65, 2, 1, 32}, 60.0F); }});
   return list;
 }
 
 std::vector<KernelCase> attention_backward_cases() {
   std::vector<KernelCase> list = cases(run_backward);
-  list.push_back({"scores of about 50", true, [](device::Stream& stream) { return run_backward(stream, {1, 65, 2, 1, 32}, 4.0F); }});
+  list.push_back({"scores of about 50", true,
+                  [](device::Stream& stream) { return run_backward(stream, {1, 65, 2, 1, 32}, 4.0F); }});
   return list;
 }
 

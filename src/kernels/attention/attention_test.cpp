@@ -14,7 +14,17 @@ namespace {
 
 Attention small(device::Stream& stream) {
   // B 2, T 3, H 4 over 2, D 2
-  return {poisoned(stream, 48), poisoned(stream, 24), poisoned(stream, 24), poisoned(stream, 48), poisoned(stream, 24), 2, 3, 4, 2, 2, 1};
+  return {poisoned(stream, 48),
+          poisoned(stream, 24),
+          poisoned(stream, 24),
+          poisoned(stream, 48),
+          poisoned(stream, 24),
+          2,
+          3,
+          4,
+          2,
+          2,
+          1};
 }
 
 std::string message_of(const Attention& args) {
@@ -68,16 +78,37 @@ Outputs run_all(device::Stream& stream, const AttentionSizes& s) {
   const int64_t tokens = s.batch * s.length;
   const int64_t queries = tokens * s.heads * s.head_dim;
   const int64_t keys = tokens * s.kv_heads * s.head_dim;
-  const Attention forward{upload_values(stream, test_values(queries, 1)), upload_values(stream, test_values(keys, 2)),
-                          upload_values(stream, test_values(keys, 3)), poisoned(stream, queries), poisoned(stream, tokens * s.heads),
-                          s.batch, s.length, s.heads, s.kv_heads, s.head_dim, 0.2F};
+  const Attention forward{upload_values(stream, test_values(queries, 1)),
+                          upload_values(stream, test_values(keys, 2)),
+                          upload_values(stream, test_values(keys, 3)),
+                          poisoned(stream, queries),
+                          poisoned(stream, tokens * s.heads),
+                          s.batch,
+                          s.length,
+                          s.heads,
+                          s.kv_heads,
+                          s.head_dim,
+                          0.2F};
   attention(stream, forward);
-  const AttentionBackward backward{upload_values(stream, test_values(queries, 4)), forward.q, forward.k, forward.v, forward.out,
-                                   forward.log_sum_exp, poisoned(stream, queries), poisoned(stream, keys), poisoned(stream, keys),
-                                   s.batch, s.length, s.heads, s.kv_heads, s.head_dim, 0.2F};
+  const AttentionBackward backward{upload_values(stream, test_values(queries, 4)),
+                                   forward.q,
+                                   forward.k,
+                                   forward.v,
+                                   forward.out,
+                                   forward.log_sum_exp,
+                                   poisoned(stream, queries),
+                                   poisoned(stream, keys),
+                                   poisoned(stream, keys),
+                                   s.batch,
+                                   s.length,
+                                   s.heads,
+                                   s.kv_heads,
+                                   s.head_dim,
+                                   0.2F};
   attention_backward(stream, backward);
-  return {download_values(stream, forward.out), download_values(stream, forward.log_sum_exp), download_values(stream, backward.d_q),
-          download_values(stream, backward.d_k), download_values(stream, backward.d_v)};
+  return {download_values(stream, forward.out), download_values(stream, forward.log_sum_exp),
+          download_values(stream, backward.d_q), download_values(stream, backward.d_k),
+          download_values(stream, backward.d_v)};
 }
 
 TEST(Attention, GivesTheSameBitsTwice) {
@@ -108,12 +139,15 @@ TEST(Attention, PlainLoopsGradientMatchesFiniteDifferences) {
   const std::vector<double> v = to_double(test_values(24, 3));
   const std::vector<double> d_out = to_double(test_values(48, 4));
   const AttentionGradients gradients = attention_backward_reference(sizes, kScale, d_out, q, k, v);
-  expect_gradient(q, gradients.d_q, d_out,
-                  [&](const std::vector<double>& moved) { return attention_reference(sizes, kScale, moved, k, v).out; });
-  expect_gradient(k, gradients.d_k, d_out,
-                  [&](const std::vector<double>& moved) { return attention_reference(sizes, kScale, q, moved, v).out; });
-  expect_gradient(v, gradients.d_v, d_out,
-                  [&](const std::vector<double>& moved) { return attention_reference(sizes, kScale, q, k, moved).out; });
+  expect_gradient(q, gradients.d_q, d_out, [&](const std::vector<double>& moved) {
+    return attention_reference(sizes, kScale, moved, k, v).out;
+  });
+  expect_gradient(k, gradients.d_k, d_out, [&](const std::vector<double>& moved) {
+    return attention_reference(sizes, kScale, q, moved, v).out;
+  });
+  expect_gradient(v, gradients.d_v, d_out, [&](const std::vector<double>& moved) {
+    return attention_reference(sizes, kScale, q, k, moved).out;
+  });
 }
 
 }  // namespace

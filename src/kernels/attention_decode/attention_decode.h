@@ -14,11 +14,11 @@ struct AttentionDecode {
   device::Buffer out;      // (rows, H*D), written
   int64_t rows = 0;
   int64_t position = 0;
-  int64_t capacity = 0;    // position + rows at least
-  int64_t heads = 0;       // H, a multiple of Hkv
-  int64_t kv_heads = 0;    // Hkv
-  int64_t head_dim = 0;    // D: 1 to 256
-  float scale = 1;         // usually 1 / sqrt(D)
+  int64_t capacity = 0;  // position + rows at least
+  int64_t heads = 0;     // H, a multiple of Hkv
+  int64_t kv_heads = 0;  // Hkv
+  int64_t head_dim = 0;  // D: 1 to 256
+  float scale = 1;       // usually 1 / sqrt(D)
 };
 
 /// out[r] = sum over u <= position + r of softmax_u(scale * q[r].k[u]) * v[u] for each head.

@@ -10,12 +10,13 @@ using device::cpu::data;
 
 namespace {
 
-constexpr int64_t kPieceRows = 256;  // cache rows of a task: enough work to be worth a thread, and a fixed order of sums
+constexpr int64_t kPieceRows =
+    256;  // cache rows of a task: enough work to be worth a thread, and a fixed order of sums
 
 // scores[g * count + j] = scale * q[g].k[j] for a group of heads that lie side by side.
 ATHANOR_SIMD_CLONES
-void score_rows(const float* __restrict q, int64_t group, const float* __restrict k, int64_t stride, int64_t count, int64_t head_dim,
-                float scale, float* __restrict scores) {
+void score_rows(const float* __restrict q, int64_t group, const float* __restrict k, int64_t stride, int64_t count,
+                int64_t head_dim, float scale, float* __restrict scores) {
   for (int64_t j = 0; j < count; ++j) {
     const float* key = k + j * stride;
     for (int64_t g = 0; g < group; ++g) {
@@ -36,8 +37,8 @@ void exponentials(float* __restrict scores, int64_t count, float* __restrict max
 
 // out[g] += weights[g] times the rows of v; out rows lie out_stride apart.
 ATHANOR_SIMD_CLONES
-void add_value_rows(const float* __restrict weights, int64_t group, const float* __restrict v, int64_t stride, int64_t count,
-                    int64_t head_dim, float* __restrict out, int64_t out_stride) {
+void add_value_rows(const float* __restrict weights, int64_t group, const float* __restrict v, int64_t stride,
+                    int64_t count, int64_t head_dim, float* __restrict out, int64_t out_stride) {
   for (int64_t j = 0; j < count; ++j) {
     const float* value = v + j * stride;
     for (int64_t g = 0; g < group; ++g) {
@@ -71,7 +72,8 @@ void join_pieces(const float* pieces, int64_t count, int64_t piece_stride, int64
   }
 }
 
-void decode_row(device::cpu::CpuStream& stream, const AttentionDecode& args, int64_t row, float* partial, int64_t pieces) {
+void decode_row(device::cpu::CpuStream& stream, const AttentionDecode& args, int64_t row, float* partial,
+                int64_t pieces) {
   const int64_t head_dim = args.head_dim;
   const int64_t group = args.heads / args.kv_heads;
   const int64_t stride = args.kv_heads * head_dim;
@@ -111,7 +113,8 @@ void attention_decode_cpu(device::cpu::CpuStream& stream, const AttentionDecode&
     return;
   }
   const int64_t most_pieces = ceil_div(args.position + args.rows, kPieceRows);
-  const Buffer partial = stream.device().allocate(most_pieces * args.heads * (args.head_dim + 2) * 4, "attention_decode pieces");
+  const Buffer partial =
+      stream.device().allocate(most_pieces * args.heads * (args.head_dim + 2) * 4, "attention_decode pieces");
   for (int64_t row = 0; row < args.rows; ++row) {
     decode_row(stream, args, row, data<float>(partial), ceil_div(args.position + row + 1, kPieceRows));
   }

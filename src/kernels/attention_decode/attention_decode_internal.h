@@ -8,7 +8,8 @@
 namespace athanor::kernels {
 
 void attention_decode_cpu(device::cpu::CpuStream& stream, const AttentionDecode& args);
-void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const AttentionDecode& args, const device::KernelCost& cost);
+void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const AttentionDecode& args,
+                             const device::KernelCost& cost);
 
 /// From this many query rows on, the tiles of attention beat one pass over the cache for each row.
 inline constexpr int64_t kDecodeTileRows = 8;

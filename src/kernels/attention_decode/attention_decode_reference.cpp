@@ -45,9 +45,9 @@ struct Case {
 
 // One row and chunks below and above the row count at which tiles take over; caches around a piece of 128 and of 256 rows.
 const std::vector<Case> kCases = {
-    {{1, 0, 1, 1, 1, 1}, false},     {{1, 4, 9, 2, 1, 6}, true},         {{3, 126, 140, 4, 2, 5}, true},
-    {{1, 127, 128, 8, 1, 64}, true}, {{1, 128, 300, 3, 3, 65}, false},   {{7, 257, 264, 2, 1, 32}, false},
-    {{8, 63, 80, 4, 1, 32}, true},   {{65, 257, 400, 2, 2, 64}, false},  {{33, 0, 64, 2, 1, 6}, false},
+    {{1, 0, 1, 1, 1, 1}, false},        {{1, 4, 9, 2, 1, 6}, true},         {{3, 126, 140, 4, 2, 5}, true},
+    {{1, 127, 128, 8, 1, 64}, true},    {{1, 128, 300, 3, 3, 65}, false},   {{7, 257, 264, 2, 1, 32}, false},
+    {{8, 63, 80, 4, 1, 32}, true},      {{65, 257, 400, 2, 2, 64}, false},  {{33, 0, 64, 2, 1, 6}, false},
     {{1, 600, 1024, 2, 1, 256}, false}, {{1, 1000, 1024, 4, 2, 64}, false}, {{2, 511, 513, 3, 1, 128}, false},
 };
 
@@ -63,8 +63,17 @@ CaseResult run_case(device::Stream& stream, const DecodeSizes& s, float magnitud
   // What is behind the last row may be anything.
   std::fill(k.begin() + used, k.end(), std::numeric_limits<float>::quiet_NaN());
   std::fill(v.begin() + used, v.end(), std::numeric_limits<float>::quiet_NaN());
-  const AttentionDecode args{upload_values(stream, q), upload_values(stream, k), upload_values(stream, v), poisoned(stream, query_count),
-                             s.rows, s.position, s.capacity, s.heads, s.kv_heads, s.head_dim, scale};
+  const AttentionDecode args{upload_values(stream, q),
+                             upload_values(stream, k),
+                             upload_values(stream, v),
+                             poisoned(stream, query_count),
+                             s.rows,
+                             s.position,
+                             s.capacity,
+                             s.heads,
+                             s.kv_heads,
+                             s.head_dim,
+                             scale};
   attention_decode(stream, args);
   CaseResult result;
   // Weights carry the scores' absolute error, which grows with their size, as in attention.
@@ -79,11 +88,12 @@ std::vector<KernelCase> attention_decode_cases() {
   std::vector<KernelCase> list;
   for (const Case& one : kCases) {
     const DecodeSizes sizes = one.sizes;
-    list.push_back({fmt::format("rows {} at {} of {}, heads {} over {}, head width {}", sizes.rows, sizes.position, sizes.capacity,
-                                sizes.heads, sizes.kv_heads, sizes.head_dim),
+    list.push_back({fmt::format("rows {} at {} of {}, heads {} over {}, head width {}", sizes.rows, sizes.position,
+                                sizes.capacity, sizes.heads, sizes.kv_heads, sizes.head_dim),
                     one.in_doctor, [sizes](device::Stream& stream) { return run_case(stream, sizes, 1.0F); }});
   }
-  list.push_back({"scores of 1e4", true, [](device::Stream& stream) { return run_case(stream, {1, 150, 160, 2, 1, 32}, 60.0F); }});
+  list.push_back(
+      {"scores of 1e4", true, [](device::Stream& stream) { return run_case(stream, {1, 150, 160, 2, 1, 32}, 60.0F); }});
   return list;
 }
 

@@ -74,8 +74,17 @@ TEST(AttentionDecode, GivesTheSameBitsForAnyNumberOfThreads) {
     options.threads = threads;
     const std::unique_ptr<device::Device> device = device::open_device(options);
     device::Stream& stream = device->stream();
-    const AttentionDecode args{upload_values(stream, test_values(4 * 20, 1)), upload_values(stream, test_values(700 * 40, 2)),
-                               upload_values(stream, test_values(700 * 40, 3)), poisoned(stream, 80), 1, 650, 700, 4, 2, 20, 0.2F};
+    const AttentionDecode args{upload_values(stream, test_values(4 * 20, 1)),
+                               upload_values(stream, test_values(700 * 40, 2)),
+                               upload_values(stream, test_values(700 * 40, 3)),
+                               poisoned(stream, 80),
+                               1,
+                               650,
+                               700,
+                               4,
+                               2,
+                               20,
+                               0.2F};
     attention_decode(stream, args);
     results.push_back(download_values(stream, args.out));
   }

@@ -19,7 +19,8 @@ constexpr int64_t kPieceRows = 128;  // THREADS in attention_decode.wgsl
 
 }  // namespace
 
-void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const AttentionDecode& args, const device::KernelCost& cost) {
+void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const AttentionDecode& args,
+                             const device::KernelCost& cost) {
   const int64_t head_rows = args.rows * args.heads;
   if (args.rows >= kDecodeTileRows) {
     const Buffer log_sum_exp = stream.device().allocate(head_rows * 4, "attention_decode log_sum_exp");
@@ -27,14 +28,17 @@ void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const Attenti
     return;
   }
   const int64_t pieces = ceil_div(args.position + args.rows, kPieceRows);
-  const Buffer partial = stream.device().allocate(head_rows * pieces * (args.head_dim + 2) * 4, "attention_decode pieces");
+  const Buffer partial =
+      stream.device().allocate(head_rows * pieces * (args.head_dim + 2) * 4, "attention_decode pieces");
 
   Dispatch each;
   each.kernel = kKernel;
-  each.sources = {args.head_dim % 4 == 0 ? &attention_load_vec4_wgsl : &attention_load_scalar_wgsl, &attention_decode_wgsl};
+  each.sources = {args.head_dim % 4 == 0 ? &attention_load_vec4_wgsl : &attention_load_scalar_wgsl,
+                  &attention_decode_wgsl};
   each.bindings = {read(args.q), read(args.k_cache), read(args.v_cache), read_write(partial)};
   each.params = {to_u32(head_rows * pieces, kKernel), to_u32(args.position, kKernel), to_u32(args.heads, kKernel),
-                 to_u32(args.kv_heads, kKernel),      to_u32(pieces, kKernel),        float_bits(args.scale), to_u32(args.head_dim, kKernel)};
+                 to_u32(args.kv_heads, kKernel),      to_u32(pieces, kKernel),        float_bits(args.scale),
+                 to_u32(args.head_dim, kKernel)};
   each.grid = stream.fold(head_rows * pieces);
   each.cost = cost;
   stream.dispatch(each);

@@ -13,7 +13,8 @@ namespace athanor::kernels {
 void check_targets(std::span<const int32_t> targets, int64_t vocabulary) {
   for (size_t i = 0; i < targets.size(); ++i) {
     check(targets[i] == kIgnoreTarget || (targets[i] >= 0 && targets[i] < vocabulary),
-          "cross_entropy: the target at position {} is {} but the vocabulary has {} entries; pass an id below that, or {} to leave the position out",
+          "cross_entropy: the target at position {} is {} but the vocabulary has {} entries; pass an id below that, or "
+          "{} to leave the position out",
           i, targets[i], vocabulary, kIgnoreTarget);
   }
 }

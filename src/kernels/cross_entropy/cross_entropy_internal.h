@@ -9,7 +9,8 @@ namespace athanor::kernels {
 void cross_entropy_cpu(device::cpu::CpuStream& stream, const CrossEntropy& args);
 void cross_entropy_backward_cpu(device::cpu::CpuStream& stream, const CrossEntropyBackward& args);
 void cross_entropy_in_place_cpu(device::cpu::CpuStream& stream, const CrossEntropyFused& args);
-void cross_entropy_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropy& args, const device::KernelCost& cost);
+void cross_entropy_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropy& args,
+                          const device::KernelCost& cost);
 void cross_entropy_backward_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropyBackward& args,
                                    const device::KernelCost& cost);
 void cross_entropy_in_place_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropyFused& args,

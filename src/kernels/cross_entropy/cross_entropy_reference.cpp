@@ -32,8 +32,9 @@ std::vector<double> cross_entropy_reference(const std::vector<double>& logits, c
   return losses;
 }
 
-std::vector<double> cross_entropy_backward_reference(const std::vector<double>& logits, const std::vector<int32_t>& targets,
-                                                     int64_t vocabulary, double scale) {
+std::vector<double> cross_entropy_backward_reference(const std::vector<double>& logits,
+                                                     const std::vector<int32_t>& targets, int64_t vocabulary,
+                                                     double scale) {
   std::vector<double> d_logits(logits.size());
   for (size_t row = 0; row < targets.size(); ++row) {
     if (targets[row] == kIgnoreTarget) continue;
@@ -61,11 +62,11 @@ struct Sizes {
 
 // Vocabularies below and above a workgroup and its four-wide variant, real ones up to the largest, logits of 1e4, targets left out,
 // and more rows than one dimension of a grid takes anywhere.
-const std::vector<Sizes> kSizes = {{3, 1, 3, 0, false},        {5, 3, 3, 0.3, true},       {1, 5, 3, 0, false},         {63, 63, 3, 0.3, true},
-                                   {65, 65, 3, 0.3, false},    {7, 257, 3, 0, false},      {5, 260, 3, 0.3, true},      {343, 2006, 3, 0.1, false},
-                                   {17, 2006, 1e4F, 0, false}, {9, 64, 1e4F, 0.3, true},   {257, 2048, 3, 0.1, false},  {3, 128256, 3, 0.3, false},
-                                   {2, 262144, 3, 0, false},   {65, 63, 3, 1, false},      {5, 64, 3, 1, true},
-                                   {66000, 5, 3, 0.1, false}};
+const std::vector<Sizes> kSizes = {
+    {3, 1, 3, 0, false},        {5, 3, 3, 0.3, true},     {1, 5, 3, 0, false},        {63, 63, 3, 0.3, true},
+    {65, 65, 3, 0.3, false},    {7, 257, 3, 0, false},    {5, 260, 3, 0.3, true},     {343, 2006, 3, 0.1, false},
+    {17, 2006, 1e4F, 0, false}, {9, 64, 1e4F, 0.3, true}, {257, 2048, 3, 0.1, false}, {3, 128256, 3, 0.3, false},
+    {2, 262144, 3, 0, false},   {65, 63, 3, 1, false},    {5, 64, 3, 1, true},        {66000, 5, 3, 0.1, false}};
 
 struct Input {
   std::vector<float> logits;
@@ -88,12 +89,13 @@ device::Buffer upload_targets(device::Stream& stream, const std::vector<int32_t>
 
 CaseResult run_loss(device::Stream& stream, const Sizes& sizes) {
   const Input input = make_input(sizes);
-  const CrossEntropy args{upload_values(stream, input.logits), upload_targets(stream, input.targets), poisoned(stream, sizes.rows),
-                          sizes.rows, sizes.vocabulary};
+  const CrossEntropy args{upload_values(stream, input.logits), upload_targets(stream, input.targets),
+                          poisoned(stream, sizes.rows), sizes.rows, sizes.vocabulary};
   cross_entropy(stream, args);
   CaseResult result;
   compare(result, "losses", download_values(stream, args.losses),
-          cross_entropy_reference(to_double(input.logits), input.targets, sizes.vocabulary), allowed_f32(sizes.vocabulary));
+          cross_entropy_reference(to_double(input.logits), input.targets, sizes.vocabulary),
+          allowed_f32(sizes.vocabulary));
   return result;
 }
 
@@ -108,7 +110,8 @@ CaseResult run_backward(device::Stream& stream, const Sizes& sizes) {
   cross_entropy_backward(stream, args);
   CaseResult result;
   compare(result, "d_logits", download_values(stream, args.d_logits),
-          cross_entropy_backward_reference(to_double(input.logits), input.targets, sizes.vocabulary, kScale), allowed_f32(sizes.vocabulary));
+          cross_entropy_backward_reference(to_double(input.logits), input.targets, sizes.vocabulary, kScale),
+          allowed_f32(sizes.vocabulary));
   return result;
 }
 
@@ -123,17 +126,19 @@ CaseResult run_in_place(device::Stream& stream, const Sizes& sizes) {
   cross_entropy_in_place(stream, args);
   CaseResult result;
   compare(result, "losses", download_values(stream, args.losses),
-          cross_entropy_reference(to_double(input.logits), input.targets, sizes.vocabulary), allowed_f32(sizes.vocabulary));
+          cross_entropy_reference(to_double(input.logits), input.targets, sizes.vocabulary),
+          allowed_f32(sizes.vocabulary));
   compare(result, "d_logits", download_values(stream, args.logits_to_gradient),
-          cross_entropy_backward_reference(to_double(input.logits), input.targets, sizes.vocabulary, kScale), allowed_f32(sizes.vocabulary));
+          cross_entropy_backward_reference(to_double(input.logits), input.targets, sizes.vocabulary, kScale),
+          allowed_f32(sizes.vocabulary));
   return result;
 }
 
 std::vector<KernelCase> cases_of(CaseResult (*run)(device::Stream&, const Sizes&)) {
   std::vector<KernelCase> cases;
   for (const Sizes& sizes : kSizes) {
-    cases.push_back({fmt::format("rows {}, vocabulary {}, logits of {}, {} left out", sizes.rows, sizes.vocabulary, sizes.logit_scale,
-                                 sizes.ignored),
+    cases.push_back({fmt::format("rows {}, vocabulary {}, logits of {}, {} left out", sizes.rows, sizes.vocabulary,
+                                 sizes.logit_scale, sizes.ignored),
                      sizes.in_doctor, [run, sizes](device::Stream& stream) { return run(stream, sizes); }});
   }
   return cases;

@@ -8,11 +8,13 @@
 namespace athanor::kernels {
 
 /// -log softmax(row)[target] for each target; 0 where it is kIgnoreTarget. logits (targets.size(), vocabulary).
-std::vector<double> cross_entropy_reference(const std::vector<double>& logits, const std::vector<int32_t>& targets, int64_t vocabulary);
+std::vector<double> cross_entropy_reference(const std::vector<double>& logits, const std::vector<int32_t>& targets,
+                                            int64_t vocabulary);
 
 /// (softmax - onehot) * scale; zeros for rows whose target is kIgnoreTarget.
-std::vector<double> cross_entropy_backward_reference(const std::vector<double>& logits, const std::vector<int32_t>& targets,
-                                                     int64_t vocabulary, double scale);
+std::vector<double> cross_entropy_backward_reference(const std::vector<double>& logits,
+                                                     const std::vector<int32_t>& targets, int64_t vocabulary,
+                                                     double scale);
 
 std::vector<KernelCase> cross_entropy_cases();
 std::vector<KernelCase> cross_entropy_backward_cases();

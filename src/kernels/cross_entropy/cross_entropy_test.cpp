@@ -26,7 +26,8 @@ TEST(CrossEntropy, RefusesATargetOutsideTheVocabulary) {
       check_targets(std::vector<int32_t>{0, wrong}, 5);
       FAIL() << "no error for " << wrong;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(fmt::format("the target at position 1 is {} but the vocabulary has 5 entries", wrong)));
+      EXPECT_THAT(error.what(),
+                  HasSubstr(fmt::format("the target at position 1 is {} but the vocabulary has 5 entries", wrong)));
     }
   }
 }
@@ -44,7 +45,8 @@ TEST(CrossEntropy, RefusesLossesOfTheWrongSize) {
 
 TEST(CrossEntropyBackward, RefusesLogitsOfTheWrongSize) {
   device::Stream& stream = testing::stream();
-  const CrossEntropyBackward args{poisoned(stream, 11), upload_targets(stream, {0, 1, 2}), poisoned(stream, 12), 1, 3, 4};
+  const CrossEntropyBackward args{
+      poisoned(stream, 11), upload_targets(stream, {0, 1, 2}), poisoned(stream, 12), 1, 3, 4};
   try {
     cross_entropy_backward(stream, args);
     FAIL() << "no error";
@@ -55,7 +57,8 @@ TEST(CrossEntropyBackward, RefusesLogitsOfTheWrongSize) {
 
 TEST(CrossEntropyInPlace, RefusesAnInfiniteScale) {
   device::Stream& stream = testing::stream();
-  const CrossEntropyFused args{poisoned(stream, 4), upload_targets(stream, {0}), poisoned(stream, 1), 1.0F / 0.0F, 1, 4};
+  const CrossEntropyFused args{
+      poisoned(stream, 4), upload_targets(stream, {0}), poisoned(stream, 1), 1.0F / 0.0F, 1, 4};
   try {
     cross_entropy_in_place(stream, args);
     FAIL() << "no error";
@@ -67,7 +70,11 @@ TEST(CrossEntropyInPlace, RefusesAnInfiniteScale) {
 TEST(CrossEntropyInPlace, GivesZerosWhenEveryRowIsLeftOut) {
   device::Stream& stream = testing::stream();
   const CrossEntropyFused args{upload_values(stream, test_values(3 * 65, 1)),
-                               upload_targets(stream, {kIgnoreTarget, kIgnoreTarget, kIgnoreTarget}), poisoned(stream, 3), 1, 3, 65};
+                               upload_targets(stream, {kIgnoreTarget, kIgnoreTarget, kIgnoreTarget}),
+                               poisoned(stream, 3),
+                               1,
+                               3,
+                               65};
   cross_entropy_in_place(stream, args);
   EXPECT_THAT(download_values(stream, args.losses), Each(0.0F));
   EXPECT_THAT(download_values(stream, args.logits_to_gradient), Each(0.0F));

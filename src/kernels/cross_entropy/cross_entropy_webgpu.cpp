@@ -18,8 +18,8 @@ using device::webgpu::ShaderSource;
 namespace {
 
 // One workgroup a row; the caller adds the bindings, and the scale if there is one.
-Dispatch row_dispatch(const device::webgpu::WebGpuStream& stream, const char* kernel, const ShaderSource& source, int64_t rows,
-                      int64_t vocabulary, const device::KernelCost& cost) {
+Dispatch row_dispatch(const device::webgpu::WebGpuStream& stream, const char* kernel, const ShaderSource& source,
+                      int64_t rows, int64_t vocabulary, const device::KernelCost& cost) {
   const bool wide = vocabulary % 4 == 0;
   Dispatch dispatch;
   dispatch.kernel = kernel;
@@ -32,7 +32,8 @@ Dispatch row_dispatch(const device::webgpu::WebGpuStream& stream, const char* ke
 
 }  // namespace
 
-void cross_entropy_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropy& args, const device::KernelCost& cost) {
+void cross_entropy_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropy& args,
+                          const device::KernelCost& cost) {
   Dispatch dispatch = row_dispatch(stream, "cross_entropy", cross_entropy_wgsl, args.rows, args.vocabulary, cost);
   dispatch.bindings = {read(args.logits), read(args.targets), read_write(args.losses)};
   stream.dispatch(dispatch);

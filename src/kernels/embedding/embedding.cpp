@@ -10,7 +10,9 @@ namespace athanor::kernels {
 
 void check_ids(std::span<const uint32_t> ids, int64_t vocabulary) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    check(ids[i] < vocabulary, "embedding: the token at position {} is {} but the vocabulary has {} entries; encode with the model's own tokenizer",
+    check(ids[i] < vocabulary,
+          "embedding: the token at position {} is {} but the vocabulary has {} entries; encode with the model's own "
+          "tokenizer",
           i, ids[i], vocabulary);
   }
 }
@@ -45,7 +47,8 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
   if (args.vocabulary == 0 || args.columns == 0) return;
   const double read = 4.0 * args.rows * args.columns;
   const double written = 4.0 * args.vocabulary * args.columns;
-  const device::KernelCost cost{1.0 * args.rows * args.columns, read + (args.accumulate == Accumulate::Yes ? 2 * read : written)};
+  const device::KernelCost cost{1.0 * args.rows * args.columns,
+                                read + (args.accumulate == Accumulate::Yes ? 2 * read : written)};
   launch(
       stream, "embedding_backward", cost, [&](auto& cpu) { embedding_backward_cpu(cpu, args); },
       [&](auto& webgpu) { embedding_backward_webgpu(webgpu, args, cost); });
@@ -54,7 +57,8 @@ void embedding_backward(Stream& stream, const EmbeddingBackward& args) {
 std::vector<KernelInfo> embedding_kernels() {
   return {
       {"embedding", "rows of a table chosen by token ids", embedding_cases()},
-      {"embedding_backward", "gradient of the table: for each id the sum over its positions", embedding_backward_cases()},
+      {"embedding_backward", "gradient of the table: for each id the sum over its positions",
+       embedding_backward_cases()},
   };
 }
 

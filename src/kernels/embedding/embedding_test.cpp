@@ -41,7 +41,8 @@ TEST(Embedding, RefusesATableOfTheWrongSize) {
 TEST(EmbeddingBackward, RefusesAnOrderOfAnotherBatch) {
   device::Stream& stream = testing::stream();
   const std::vector<uint32_t> ids = {0, 1, 2};
-  const EmbeddingBackward args{poisoned(stream, 8), upload_values(stream, embedding_order(ids, 3)), poisoned(stream, 12), 2, 4, 3};
+  const EmbeddingBackward args{
+      poisoned(stream, 8), upload_values(stream, embedding_order(ids, 3)), poisoned(stream, 12), 2, 4, 3};
   try {
     embedding_backward(stream, args);
     FAIL() << "no error";
@@ -70,8 +71,12 @@ TEST(Embedding, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
 TEST(EmbeddingBackward, RepeatsToTheBit) {
   device::Stream& stream = testing::stream();
   const std::vector<uint32_t> ids = {1, 0, 1, 1, 0, 1, 1, 1};
-  const EmbeddingBackward args{upload_values(stream, test_values(8 * 257, 1)), upload_values(stream, embedding_order(ids, 2)),
-                               poisoned(stream, 2 * 257), 8, 257, 2};
+  const EmbeddingBackward args{upload_values(stream, test_values(8 * 257, 1)),
+                               upload_values(stream, embedding_order(ids, 2)),
+                               poisoned(stream, 2 * 257),
+                               8,
+                               257,
+                               2};
   embedding_backward(stream, args);
   const std::vector<float> first = download_values(stream, args.d_table);
   embedding_backward(stream, args);

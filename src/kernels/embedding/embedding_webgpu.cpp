@@ -32,7 +32,8 @@ void embedding_webgpu(device::webgpu::WebGpuStream& stream, const Embedding& arg
   dispatch.sources = {&embedding_wgsl};
   dispatch.prelude = width.prelude;
   dispatch.bindings = {read(args.table), read(args.ids), read_write(args.out)};
-  dispatch.params = {to_u32(args.rows, "embedding"), to_u32(width.columns, "embedding"), to_u32(args.vocabulary, "embedding")};
+  dispatch.params = {to_u32(args.rows, "embedding"), to_u32(width.columns, "embedding"),
+                     to_u32(args.vocabulary, "embedding")};
   dispatch.grid = stream.fold(ceil_div(args.rows * width.columns, kThreads));
   dispatch.cost = cost;
   stream.dispatch(dispatch);

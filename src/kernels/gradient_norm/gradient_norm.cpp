@@ -16,7 +16,8 @@ void sum(Stream& stream, const Sum& args) {
   check_size("sum", "out", args.out, 1);
   const device::KernelCost cost{1.0 * args.count, 4.0 * args.count};
   launch(
-      stream, "sum", cost, [&](auto& cpu) { sum_cpu(cpu, args); }, [&](auto& webgpu) { sum_webgpu(webgpu, args, cost); });
+      stream, "sum", cost, [&](auto& cpu) { sum_cpu(cpu, args); },
+      [&](auto& webgpu) { sum_webgpu(webgpu, args, cost); });
 }
 
 void gradient_norm_squared(Stream& stream, const GradientNorm& args) {
@@ -43,7 +44,8 @@ void finalize_grad_stats(Stream& stream, const GradStats& args) {
 std::vector<KernelInfo> gradient_norm_kernels() {
   return {
       {"sum", "sum of all values by a fixed tree", sum_cases()},
-      {"gradient_norm_squared", "sums of g^2 by blocks of 4096, not finite where a gradient is not", gradient_norm_squared_cases()},
+      {"gradient_norm_squared", "sums of g^2 by blocks of 4096, not finite where a gradient is not",
+       gradient_norm_squared_cases()},
       {"finalize_grad_stats", "norm, clip scale and non-finite flag from the sums", finalize_grad_stats_cases()},
   };
 }

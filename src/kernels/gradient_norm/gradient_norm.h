@@ -26,7 +26,7 @@ void sum(device::Stream& stream, const Sum& args);
 struct GradientNorm {
   device::Buffer gradients;  // (count) f32: one slab, padding between tensors zero
   int64_t count = 0;
-  device::Buffer partial;    // (norm_blocks(count)) f32, written
+  device::Buffer partial;  // (norm_blocks(count)) f32, written
 };
 
 /// partial[b] = sum of g^2 over block b. A block with a NaN or infinity, found in the bits, or whose sum overflows gives a NaN or
@@ -36,8 +36,8 @@ void gradient_norm_squared(device::Stream& stream, const GradientNorm& args);
 struct GradStats {
   device::Buffer partial;  // (partials) f32, from gradient_norm_squared
   int64_t partials = 0;
-  float max_norm = 0;      // 0: no clipping
-  device::Buffer stats;    // (4) f32, written: norm, clip scale, 1 if not finite else 0, 0
+  float max_norm = 0;    // 0: no clipping
+  device::Buffer stats;  // (4) f32, written: norm, clip scale, 1 if not finite else 0, 0
 };
 
 /// norm = sqrt(sum of partial); clip scale = min(1, max_norm / norm). When a partial sum or the whole is not finite: flag 1 and scale 0.

@@ -33,8 +33,9 @@ struct Size {
 };
 
 // Below and above a workgroup and a block of 4096, with and without the four-wide variant, and a small model's gradients.
-const std::vector<Size> kSizes = {{1, false},  {3, false},    {5, false},    {63, true},    {65, false},  {257, false},
-                                  {260, true}, {4095, false}, {4096, false}, {4097, false}, {8200, true}, {1100000, false}};
+const std::vector<Size> kSizes = {{1, false},    {3, false},    {5, false},   {63, true},
+                                  {65, false},   {257, false},  {260, true},  {4095, false},
+                                  {4096, false}, {4097, false}, {8200, true}, {1100000, false}};
 
 // Values of one sign, so that the tolerance, relative to the sum, means something.
 std::vector<float> positive_values(int64_t count) {
@@ -46,7 +47,8 @@ std::vector<float> positive_values(int64_t count) {
 CaseResult run_sum(device::Stream& stream, int64_t count, Accumulate accumulate) {
   const std::vector<float> values = positive_values(count);
   const std::vector<float> before = {3.5F};
-  const Sum args{upload_values(stream, values), accumulate == Accumulate::Yes ? upload_values(stream, before) : poisoned(stream, 1), count,
+  const Sum args{upload_values(stream, values),
+                 accumulate == Accumulate::Yes ? upload_values(stream, before) : poisoned(stream, 1), count,
                  accumulate};
   sum(stream, args);
   const std::vector<double> want = {sum_reference(to_double(values)) + (accumulate == Accumulate::Yes ? before[0] : 0)};
@@ -60,8 +62,8 @@ CaseResult run_norm(device::Stream& stream, int64_t count) {
   const GradientNorm args{upload_values(stream, gradients), count, poisoned(stream, norm_blocks(count))};
   gradient_norm_squared(stream, args);
   CaseResult result;
-  compare(result, "partial", download_values(stream, args.partial), gradient_norm_squared_reference(to_double(gradients)),
-          allowed_f32(std::min(count, kNormBlock)));
+  compare(result, "partial", download_values(stream, args.partial),
+          gradient_norm_squared_reference(to_double(gradients)), allowed_f32(std::min(count, kNormBlock)));
   return result;
 }
 
@@ -74,7 +76,8 @@ CaseResult run_stats(device::Stream& stream, int64_t partials, float max_norm) {
   const std::vector<double> want = finalize_grad_stats_reference(to_double(partial), max_norm);
   CaseResult result;
   const char* names[] = {"norm", "clip scale", "flag", "unused"};
-  for (size_t i = 0; i < 4; ++i) compare(result, names[i], std::span(got).subspan(i, 1), std::span(want).subspan(i, 1), allowed_f32(partials));
+  for (size_t i = 0; i < 4; ++i)
+    compare(result, names[i], std::span(got).subspan(i, 1), std::span(want).subspan(i, 1), allowed_f32(partials));
   return result;
 }
 
@@ -86,7 +89,8 @@ std::vector<KernelCase> sum_cases() {
     cases.push_back({fmt::format("count {}", size.count), size.in_doctor,
                      [size](device::Stream& stream) { return run_sum(stream, size.count, Accumulate::No); }});
   }
-  cases.push_back({"count 343, added", true, [](device::Stream& stream) { return run_sum(stream, 343, Accumulate::Yes); }});
+  cases.push_back(
+      {"count 343, added", true, [](device::Stream& stream) { return run_sum(stream, 343, Accumulate::Yes); }});
   return cases;
 }
 
@@ -104,7 +108,9 @@ std::vector<KernelCase> finalize_grad_stats_cases() {
   for (const auto& [partials, max_norm] : std::vector<std::pair<int64_t, float>>{
            {1, 0.0F}, {3, 1.0F}, {5, 1e6F}, {63, 0.5F}, {65, 0.0F}, {257, 1.0F}, {2006, 1.0F}, {34000, 2.0F}}) {
     cases.push_back({fmt::format("partial sums {}, max_norm {}", partials, max_norm), partials <= 63,
-                     [partials = partials, max_norm = max_norm](device::Stream& stream) { return run_stats(stream, partials, max_norm); }});
+                     [partials = partials, max_norm = max_norm](device::Stream& stream) {
+                       return run_stats(stream, partials, max_norm);
+                     }});
   }
   return cases;
 }

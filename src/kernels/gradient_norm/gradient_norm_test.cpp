@@ -68,7 +68,8 @@ TEST(GradientNorm, ClipsToTheMaximumAndNeverEnlarges) {
 
 TEST(GradientNorm, FindsOneValueThatIsNotFinite) {
   device::Stream& stream = testing::stream();
-  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
+  for (const float wrong :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
     for (const size_t count : {size_t{4097}, size_t{8200}}) {
       std::vector<float> gradients = test_values(static_cast<int64_t>(count), 1);
       gradients[count - 1] = wrong;

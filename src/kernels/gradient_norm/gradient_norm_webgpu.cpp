@@ -36,7 +36,8 @@ void sum_webgpu(device::webgpu::WebGpuStream& stream, const Sum& args, const dev
   stream.dispatch(total_pass);
 }
 
-void gradient_norm_squared_webgpu(device::webgpu::WebGpuStream& stream, const GradientNorm& args, const device::KernelCost& cost) {
+void gradient_norm_squared_webgpu(device::webgpu::WebGpuStream& stream, const GradientNorm& args,
+                                  const device::KernelCost& cost) {
   const bool wide = args.count % 4 == 0;
   Dispatch dispatch;
   dispatch.kernel = "gradient_norm_squared";
@@ -48,7 +49,8 @@ void gradient_norm_squared_webgpu(device::webgpu::WebGpuStream& stream, const Gr
   stream.dispatch(dispatch);
 }
 
-void finalize_grad_stats_webgpu(device::webgpu::WebGpuStream& stream, const GradStats& args, const device::KernelCost& cost) {
+void finalize_grad_stats_webgpu(device::webgpu::WebGpuStream& stream, const GradStats& args,
+                                const device::KernelCost& cost) {
   Dispatch dispatch;
   dispatch.kernel = "finalize_grad_stats";
   dispatch.sources = {&block_tree_wgsl, &finalize_grad_stats_wgsl};

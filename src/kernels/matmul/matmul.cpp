@@ -11,7 +11,8 @@ namespace athanor::kernels {
 namespace {
 
 device::KernelCost product_cost(int64_t rows, int64_t columns, int64_t sum, int64_t values) {
-  return {2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(sum), 4.0 * static_cast<double>(values)};
+  return {2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(sum),
+          4.0 * static_cast<double>(values)};
 }
 
 void check_sizes(const char* name, int64_t m, int64_t n, int64_t k) {
@@ -19,7 +20,9 @@ void check_sizes(const char* name, int64_t m, int64_t n, int64_t k) {
 }
 
 /// Values moved if each operand is read once; an accumulated result is read as well.
-int64_t result_values(int64_t count, Accumulate accumulate) { return accumulate == Accumulate::Yes ? 2 * count : count; }
+int64_t result_values(int64_t count, Accumulate accumulate) {
+  return accumulate == Accumulate::Yes ? 2 * count : count;
+}
 
 void check_matmul(const char* name, const MatMul& args) {
   check_sizes(name, args.m, args.n, args.k);
@@ -38,15 +41,17 @@ device::KernelCost matmul_cost(const MatMul& args) {
 void matmul(Stream& stream, const MatMul& args) {
   const char* name = matmul_name(args);
   check_matmul(name, args);
-  launch(stream, name, matmul_cost(args), [&](auto& cpu) { matmul_cpu(cpu, args); },
-         [&](auto& webgpu) { matmul_webgpu(webgpu, args); });
+  launch(
+      stream, name, matmul_cost(args), [&](auto& cpu) { matmul_cpu(cpu, args); },
+      [&](auto& webgpu) { matmul_webgpu(webgpu, args); });
 }
 
 void matmul_t(Stream& stream, const MatMul& args) {
   const char* name = matmul_t_name(args);
   check_matmul(name, args);
-  launch(stream, name, matmul_cost(args), [&](auto& cpu) { matmul_t_cpu(cpu, args); },
-         [&](auto& webgpu) { matmul_t_webgpu(webgpu, args); });
+  launch(
+      stream, name, matmul_cost(args), [&](auto& cpu) { matmul_t_cpu(cpu, args); },
+      [&](auto& webgpu) { matmul_t_webgpu(webgpu, args); });
 }
 
 void matmul_at(Stream& stream, const MatMulAt& args) {
@@ -57,7 +62,9 @@ void matmul_at(Stream& stream, const MatMulAt& args) {
   check_size(name, "y", args.y, args.k * args.n);
   const device::KernelCost cost = product_cost(
       args.k, args.n, args.m, args.m * args.k + args.m * args.n + result_values(args.k * args.n, args.accumulate));
-  launch(stream, name, cost, [&](auto& cpu) { matmul_at_cpu(cpu, args); }, [&](auto& webgpu) { matmul_at_webgpu(webgpu, args); });
+  launch(
+      stream, name, cost, [&](auto& cpu) { matmul_at_cpu(cpu, args); },
+      [&](auto& webgpu) { matmul_at_webgpu(webgpu, args); });
 }
 
 void matmul_swiglu_a(Stream& stream, const MatMulSwiglu& args) {
@@ -69,8 +76,9 @@ void matmul_swiglu_a(Stream& stream, const MatMulSwiglu& args) {
   check_size(name, "y", args.y, args.m * args.n);
   const device::KernelCost cost =
       product_cost(args.m, args.n, args.k, 2 * args.m * args.k + args.k * args.n + args.m * args.n);
-  launch(stream, name, cost, [&](auto& cpu) { matmul_swiglu_a_cpu(cpu, args); },
-         [&](auto& webgpu) { matmul_swiglu_a_webgpu(webgpu, args); });
+  launch(
+      stream, name, cost, [&](auto& cpu) { matmul_swiglu_a_cpu(cpu, args); },
+      [&](auto& webgpu) { matmul_swiglu_a_webgpu(webgpu, args); });
 }
 
 void matmul_at_swiglu_a(Stream& stream, const MatMulAtSwiglu& args) {
@@ -82,8 +90,9 @@ void matmul_at_swiglu_a(Stream& stream, const MatMulAtSwiglu& args) {
   check_size(name, "y", args.y, args.k * args.n);
   const device::KernelCost cost = product_cost(
       args.k, args.n, args.m, 2 * args.m * args.k + args.m * args.n + result_values(args.k * args.n, args.accumulate));
-  launch(stream, name, cost, [&](auto& cpu) { matmul_at_swiglu_a_cpu(cpu, args); },
-         [&](auto& webgpu) { matmul_at_swiglu_a_webgpu(webgpu, args); });
+  launch(
+      stream, name, cost, [&](auto& cpu) { matmul_at_swiglu_a_cpu(cpu, args); },
+      [&](auto& webgpu) { matmul_at_swiglu_a_webgpu(webgpu, args); });
 }
 
 std::vector<KernelInfo> matmul_kernels() {
@@ -95,8 +104,10 @@ std::vector<KernelInfo> matmul_kernels() {
       {"matmul_at", "Y[K,N] = X[M,K]^T @ B[M,N]", matmul_cases(Product::At, Accumulate::No)},
       {"matmul_at_acc", "Y[K,N] += X[M,K]^T @ B[M,N]", matmul_cases(Product::At, Accumulate::Yes)},
       {"matmul_swiglu_a", "Y[M,N] = (silu(GATE) * UP)[M,K] @ W[K,N]", matmul_cases(Product::Swiglu, Accumulate::No)},
-      {"matmul_at_swiglu_a", "Y[K,N] = (silu(GATE) * UP)[M,K]^T @ B[M,N]", matmul_cases(Product::AtSwiglu, Accumulate::No)},
-      {"matmul_at_acc_swiglu_a", "Y[K,N] += (silu(GATE) * UP)[M,K]^T @ B[M,N]", matmul_cases(Product::AtSwiglu, Accumulate::Yes)},
+      {"matmul_at_swiglu_a", "Y[K,N] = (silu(GATE) * UP)[M,K]^T @ B[M,N]",
+       matmul_cases(Product::AtSwiglu, Accumulate::No)},
+      {"matmul_at_acc_swiglu_a", "Y[K,N] += (silu(GATE) * UP)[M,K]^T @ B[M,N]",
+       matmul_cases(Product::AtSwiglu, Accumulate::Yes)},
   };
 }
 

@@ -31,7 +31,7 @@ constexpr double kLeastTileFlops = 2e6;
 constexpr double kGoodTileFlops = 32e6;
 constexpr int64_t kFewTiles = 8;
 constexpr int64_t kManyTiles = 64;
-constexpr int64_t kTileMultiple = 16;   // whole vectors of the inner kernel
+constexpr int64_t kTileMultiple = 16;  // whole vectors of the inner kernel
 constexpr int64_t kLeastTileEdge = 32;
 
 int64_t edge(int64_t length, int64_t parts) {
@@ -68,7 +68,8 @@ void for_each_tile(CpuStream& stream, const Tiling& tiling, Body body) {
   stream.threads().parallel_for(tiling.count(), 1, [&](int64_t tile, int64_t, int worker) {
     const int64_t row = tile / across * tiling.tile_rows;
     const int64_t column = tile % across * tiling.tile_columns;
-    body(row, std::min(tiling.tile_rows, tiling.rows - row), column, std::min(tiling.tile_columns, tiling.columns - column), worker);
+    body(row, std::min(tiling.tile_rows, tiling.rows - row), column,
+         std::min(tiling.tile_columns, tiling.columns - column), worker);
   });
 }
 
@@ -97,8 +98,9 @@ void few_rows(CpuStream& stream, const float* x, const MatMul& args) {
     const int64_t part = chunk / runs;
     const int64_t column = chunk % runs * kColumnRun;
     const int64_t i = part * length;
-    few_rows_product({x + i, w + i * args.n + column, sums + part * count + column, args.m, std::min(kColumnRun, args.n - column),
-                      std::min(length, args.k - i), args.k, args.n, parts == 1 && accumulate});
+    few_rows_product({x + i, w + i * args.n + column, sums + part * count + column, args.m,
+                      std::min(kColumnRun, args.n - column), std::min(length, args.k - i), args.k, args.n,
+                      parts == 1 && accumulate});
   });
   if (parts > 1) sum_parts(sums, y, parts, count, accumulate);
 }
@@ -152,8 +154,8 @@ void matmul_cpu(CpuStream& stream, const MatMul& args) {
   float* y = data<float>(args.y);
   const Tiling tiling = make_tiling(args.m, args.n, args.k, Cut::Square);
   for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int) {
-    sgemm(Transpose::No, Transpose::No, rows, columns, args.k, x + row * args.k, args.k, w + column, args.n, beta_of(args.accumulate),
-          y + row * args.n + column, args.n);
+    sgemm(Transpose::No, Transpose::No, rows, columns, args.k, x + row * args.k, args.k, w + column, args.n,
+          beta_of(args.accumulate), y + row * args.n + column, args.n);
   });
 }
 
@@ -175,8 +177,8 @@ void matmul_at_cpu(CpuStream& stream, const MatMulAt& args) {
   float* y = data<float>(args.y);
   const Tiling tiling = make_tiling(args.k, args.n, args.m, Cut::Square);
   for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int) {
-    sgemm(Transpose::Yes, Transpose::No, rows, columns, args.m, x + row, args.k, b + column, args.n, beta_of(args.accumulate),
-          y + row * args.n + column, args.n);
+    sgemm(Transpose::Yes, Transpose::No, rows, columns, args.m, x + row, args.k, b + column, args.n,
+          beta_of(args.accumulate), y + row * args.n + column, args.n);
   });
 }
 
@@ -199,8 +201,8 @@ void matmul_swiglu_a_cpu(CpuStream& stream, const MatMulSwiglu& args) {
       const int64_t length = std::min(step, args.k - i);
       float* hidden = threads.scratch(worker, rows * length);
       hidden_block(gate + row * args.k + i, up + row * args.k + i, hidden, rows, length, args.k);
-      sgemm(Transpose::No, Transpose::No, rows, columns, length, hidden, length, w + i * args.n + column, args.n, i == 0 ? 0.0F : 1.0F,
-            y + row * args.n + column, args.n);
+      sgemm(Transpose::No, Transpose::No, rows, columns, length, hidden, length, w + i * args.n + column, args.n,
+            i == 0 ? 0.0F : 1.0F, y + row * args.n + column, args.n);
     }
   });
 }

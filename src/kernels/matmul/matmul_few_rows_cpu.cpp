@@ -97,13 +97,26 @@ void few_rows_product(const FewRows& args) {
   constexpr int64_t kStep = 16;
   for (int64_t i = 0; i < args.k; i += kStep) {
     for (int64_t row = 0; row < args.rows; row += 4) {
-      const Step step{args.x + row * args.x_stride + i,  args.w + i * args.n, args.y + row * args.n, args.columns,
-                      std::min(kStep, args.k - i), args.x_stride,       args.n};
+      const Step step{args.x + row * args.x_stride + i,
+                      args.w + i * args.n,
+                      args.y + row * args.n,
+                      args.columns,
+                      std::min(kStep, args.k - i),
+                      args.x_stride,
+                      args.n};
       switch (std::min<int64_t>(4, args.rows - row)) {
-        case 1: add_step_1(step); break;
-        case 2: add_step_2(step); break;
-        case 3: add_step_3(step); break;
-        default: add_step_4(step); break;
+        case 1:
+          add_step_1(step);
+          break;
+        case 2:
+          add_step_2(step);
+          break;
+        case 3:
+          add_step_3(step);
+          break;
+        default:
+          add_step_4(step);
+          break;
       }
     }
   }

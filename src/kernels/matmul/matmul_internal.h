@@ -10,8 +10,12 @@ namespace athanor::kernels {
 inline constexpr int64_t kFewRows = 8;
 
 /// Names in profiles and errors.
-inline const char* matmul_name(const MatMul& args) { return args.accumulate == Accumulate::Yes ? "matmul_acc" : "matmul"; }
-inline const char* matmul_t_name(const MatMul& args) { return args.accumulate == Accumulate::Yes ? "matmul_t_acc" : "matmul_t"; }
+inline const char* matmul_name(const MatMul& args) {
+  return args.accumulate == Accumulate::Yes ? "matmul_acc" : "matmul";
+}
+inline const char* matmul_t_name(const MatMul& args) {
+  return args.accumulate == Accumulate::Yes ? "matmul_t_acc" : "matmul_t";
+}
 inline const char* matmul_at_name(const MatMulAt& args) {
   return args.accumulate == Accumulate::Yes ? "matmul_at_acc" : "matmul_at";
 }

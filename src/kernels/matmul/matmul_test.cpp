@@ -34,7 +34,8 @@ TEST(MatMul, RefusesAWeightOfTheWrongSize) {
 
 TEST(MatMul, RefusesASizeOfZeroAndAMissingOperand) {
   device::Stream& stream = testing::stream();
-  EXPECT_THAT(message_of([&] { matmul(stream, {}); }), HasSubstr("matmul: M 0, N 0, K 0 were given; each must be at least 1"));
+  EXPECT_THAT(message_of([&] { matmul(stream, {}); }),
+              HasSubstr("matmul: M 0, N 0, K 0 were given; each must be at least 1"));
   MatMulAt args{poisoned(stream, 12), {}, poisoned(stream, 20), 4, 5, 3, Accumulate::Yes};
   EXPECT_THAT(message_of([&] { matmul_at(stream, args); }), HasSubstr("matmul_at_acc: b is missing"));
 }
@@ -43,10 +44,12 @@ TEST(MatMul, SwigluFormsRefuseGateAndUpOfDifferentSizes) {
   device::Stream& stream = testing::stream();
   const device::Buffer gate = poisoned(stream, 12);
   const device::Buffer up = poisoned(stream, 16);
-  EXPECT_THAT(message_of([&] { matmul_swiglu_a(stream, {gate, up, poisoned(stream, 20), poisoned(stream, 15), 3, 5, 4}); }),
-              HasSubstr("matmul_swiglu_a: up has 64 bytes but 12 values"));
+  EXPECT_THAT(
+      message_of([&] { matmul_swiglu_a(stream, {gate, up, poisoned(stream, 20), poisoned(stream, 15), 3, 5, 4}); }),
+      HasSubstr("matmul_swiglu_a: up has 64 bytes but 12 values"));
   EXPECT_THAT(message_of([&] {
-                matmul_at_swiglu_a(stream, {gate, up, poisoned(stream, 15), poisoned(stream, 20), 4, 5, 3, Accumulate::No});
+                matmul_at_swiglu_a(stream,
+                                   {gate, up, poisoned(stream, 15), poisoned(stream, 20), 4, 5, 3, Accumulate::No});
               }),
               HasSubstr("matmul_at_swiglu_a: up has 64 bytes but 12 values"));
 }
@@ -79,15 +82,16 @@ TEST(MatMul, ReadsAndWritesPartsOfBuffers) {
   };
   const std::vector<float> before(static_cast<size_t>(kM * kN + 2 * kPad), -7.0F);
   const device::Buffer y = upload_values(stream, before);
-  matmul(stream, {padded(x).slice(kPad * 4, kM * kK * 4), padded(w).slice(kPad * 4, kK * kN * 4), y.slice(kPad * 4, kM * kN * 4), kM,
-                  kN, kK});
+  matmul(stream, {padded(x).slice(kPad * 4, kM * kK * 4), padded(w).slice(kPad * 4, kK * kN * 4),
+                  y.slice(kPad * 4, kM * kN * 4), kM, kN, kK});
   const std::vector<float> all = download_values(stream, y);
   for (int64_t i = 0; i < kPad; ++i) {
     ASSERT_EQ(all[i], -7.0F) << "value " << i << " before Y";
     ASSERT_EQ(all[all.size() - 1 - i], -7.0F) << "value " << i << " behind Y";
   }
   CaseResult result;
-  compare(result, "y", std::span(all).subspan(kPad, kM * kN), matmul_reference(to_double(x), to_double(w), kM, kN, kK), allowed_f32(kK));
+  compare(result, "y", std::span(all).subspan(kPad, kM * kN), matmul_reference(to_double(x), to_double(w), kM, kN, kK),
+          allowed_f32(kK));
   EXPECT_TRUE(result.passed()) << result.where;
 }
 

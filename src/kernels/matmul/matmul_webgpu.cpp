@@ -39,11 +39,11 @@ constexpr uint32_t kAccumulateBit = 0x80000000U;
 /// One product in the words that all of the family share.
 struct Job {
   const char* name;
-  Buffer x;       // X, or the gate
-  Buffer up;      // empty unless X is silu(gate) * up
-  Buffer w;       // W or B
+  Buffer x;   // X, or the gate
+  Buffer up;  // empty unless X is silu(gate) * up
+  Buffer w;   // W or B
   Buffer y;
-  int64_t rows;   // of Y
+  int64_t rows;  // of Y
   int64_t columns;
   int64_t sum;    // terms of each value
   int64_t x_row;  // length of a row of X: decides between vector and scalar loads
@@ -54,7 +54,8 @@ struct Job {
 std::string prelude_of(const Job& job, int64_t few_rows) {
   const auto type = [](int64_t row) { return row % 4 == 0 ? "vec4<f32>" : "f32"; };
   std::string lines = fmt::format("alias XValue = {};\nalias WValue = {};\n", type(job.x_row), type(job.w_row));
-  if (few_rows > 0) lines += fmt::format("const ROWS: u32 = {}u;\nconst SLICES: u32 = {}u;\n", few_rows, few_rows == 8 ? 16 : 32);
+  if (few_rows > 0)
+    lines += fmt::format("const ROWS: u32 = {}u;\nconst SLICES: u32 = {}u;\n", few_rows, few_rows == 8 ? 16 : 32);
   return lines;
 }
 
@@ -83,7 +84,8 @@ Dispatch dispatch_of(const Job& job, const ShaderSource& body, int64_t few_rows)
 
 /// Records the workgroups of a product, `across` of them beside each other, each of them `parts` times.
 void record(WebGpuStream& stream, const Job& job, Dispatch dispatch, int64_t groups, int64_t across, int64_t parts) {
-  const double flops = 2.0 * static_cast<double>(job.rows) * static_cast<double>(job.columns) * static_cast<double>(job.sum);
+  const double flops =
+      2.0 * static_cast<double>(job.rows) * static_cast<double>(job.columns) * static_cast<double>(job.sum);
   const int64_t x_values = job.rows * job.sum * (job.up ? 2 : 1);
   const double bytes = 4.0 * static_cast<double>(x_values + job.sum * job.columns + job.rows * job.columns);
   const uint32_t accumulate = job.accumulate == Accumulate::Yes ? kAccumulateBit : 0;
@@ -177,25 +179,28 @@ void matmul_webgpu(WebGpuStream& stream, const MatMul& args) {
 }
 
 void matmul_t_webgpu(WebGpuStream& stream, const MatMul& args) {
-  const Job job{matmul_t_name(args), args.x, {}, args.w, args.y, args.m, args.n, args.k, args.k, args.k, args.accumulate};
+  const Job job{matmul_t_name(args), args.x, {}, args.w, args.y, args.m, args.n, args.k, args.k, args.k,
+                args.accumulate};
   if (args.m <= kFewRows) return record_few_rows(stream, job, matmul_t_few_rows_wgsl, kFewRowsColumnsT);
   record_rows(stream, job, matmul_t_wgsl);
 }
 
 void matmul_at_webgpu(WebGpuStream& stream, const MatMulAt& args) {
-  record_transposed(stream,
-                    {matmul_at_name(args), args.x, {}, args.b, args.y, args.k, args.n, args.m, args.k, args.n, args.accumulate});
+  record_transposed(
+      stream,
+      {matmul_at_name(args), args.x, {}, args.b, args.y, args.k, args.n, args.m, args.k, args.n, args.accumulate});
 }
 
 void matmul_swiglu_a_webgpu(WebGpuStream& stream, const MatMulSwiglu& args) {
-  const Job job{"matmul_swiglu_a", args.gate, args.up, args.w, args.y, args.m, args.n, args.k, args.k, args.n, Accumulate::No};
+  const Job job{"matmul_swiglu_a", args.gate, args.up, args.w, args.y, args.m, args.n, args.k, args.k, args.n,
+                Accumulate::No};
   if (args.m <= kFewRows) return record_few_rows(stream, job, matmul_few_rows_wgsl, kFewRowsColumns);
   record_rows(stream, job, matmul_wgsl);
 }
 
 void matmul_at_swiglu_a_webgpu(WebGpuStream& stream, const MatMulAtSwiglu& args) {
-  record_transposed(stream, {matmul_at_swiglu_a_name(args), args.gate, args.up, args.b, args.y, args.k, args.n, args.m, args.k, args.n,
-                             args.accumulate});
+  record_transposed(stream, {matmul_at_swiglu_a_name(args), args.gate, args.up, args.b, args.y, args.k, args.n, args.m,
+                             args.k, args.n, args.accumulate});
 }
 
 }  // namespace athanor::kernels

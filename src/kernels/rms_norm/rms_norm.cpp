@@ -14,8 +14,9 @@ void rms_norm(Stream& stream, const RmsNorm& args) {
   check_size("rms_norm", "weight", args.weight, args.columns);
   check_size("rms_norm", "out", args.out, count);
   const device::KernelCost cost{4.0 * count, 8.0 * count};
-  launch(stream, "rms_norm", cost, [&](auto& cpu) { rms_norm_cpu(cpu, args); },
-         [&](auto& webgpu) { rms_norm_webgpu(webgpu, args, cost); });
+  launch(
+      stream, "rms_norm", cost, [&](auto& cpu) { rms_norm_cpu(cpu, args); },
+      [&](auto& webgpu) { rms_norm_webgpu(webgpu, args, cost); });
 }
 
 void rms_norm_backward(Stream& stream, const RmsNormBackward& args) {
@@ -26,8 +27,9 @@ void rms_norm_backward(Stream& stream, const RmsNormBackward& args) {
   if (args.d_x) check_size("rms_norm_backward", "d_x", args.d_x, count);
   if (args.d_weight) check_size("rms_norm_backward", "d_weight", args.d_weight, args.columns);
   const device::KernelCost cost{10.0 * count, 16.0 * count};
-  launch(stream, "rms_norm_backward", cost, [&](auto& cpu) { rms_norm_backward_cpu(cpu, args); },
-         [&](auto& webgpu) { rms_norm_backward_webgpu(webgpu, args, cost); });
+  launch(
+      stream, "rms_norm_backward", cost, [&](auto& cpu) { rms_norm_backward_cpu(cpu, args); },
+      [&](auto& webgpu) { rms_norm_backward_webgpu(webgpu, args, cost); });
 }
 
 std::vector<KernelInfo> rms_norm_kernels() {

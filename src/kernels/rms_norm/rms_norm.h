@@ -10,7 +10,7 @@ struct RmsNorm {
   device::Buffer weight;  // (C) f32
   device::Buffer out;     // (rows, C) f32; not x
   int64_t rows = 0;
-  int64_t columns = 0;    // C
+  int64_t columns = 0;  // C
   float eps = 1e-5F;
   float weight_offset = 0;  // Gemma multiplies by 1 + weight
 };

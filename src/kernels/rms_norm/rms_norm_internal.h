@@ -9,6 +9,7 @@ namespace athanor::kernels {
 void rms_norm_cpu(device::cpu::CpuStream& stream, const RmsNorm& args);
 void rms_norm_backward_cpu(device::cpu::CpuStream& stream, const RmsNormBackward& args);
 void rms_norm_webgpu(device::webgpu::WebGpuStream& stream, const RmsNorm& args, const device::KernelCost& cost);
-void rms_norm_backward_webgpu(device::webgpu::WebGpuStream& stream, const RmsNormBackward& args, const device::KernelCost& cost);
+void rms_norm_backward_webgpu(device::webgpu::WebGpuStream& stream, const RmsNormBackward& args,
+                              const device::KernelCost& cost);
 
 }  // namespace athanor::kernels

@@ -7,7 +7,8 @@
 
 namespace athanor::kernels {
 
-std::vector<double> rms_norm_reference(const std::vector<double>& x, const std::vector<double>& weight, double eps, double offset) {
+std::vector<double> rms_norm_reference(const std::vector<double>& x, const std::vector<double>& weight, double eps,
+                                       double offset) {
   const size_t columns = weight.size();
   std::vector<double> out(x.size());
   for (size_t start = 0; start < x.size(); start += columns) {
@@ -49,23 +50,29 @@ struct Sizes {
 };
 
 // Below and above a workgroup of 256 threads, sizes not divisible by four, and a real model's.
-const std::vector<Sizes> kSizes = {{1, 1, false},   {3, 5, true},     {5, 63, false},  {63, 65, true},
+const std::vector<Sizes> kSizes = {{1, 1, false},   {3, 5, true},      {5, 63, false},    {63, 65, true},
                                    {65, 257, true}, {257, 343, false}, {1024, 768, false}};
 
 CaseResult run_forward(device::Stream& stream, const Sizes& sizes, float offset) {
   const std::vector<float> x = test_values(sizes.rows * sizes.columns, 1, 3.0F);
   const std::vector<float> weight = test_values(sizes.columns, 2);
-  RmsNorm args{upload_values(stream, x), upload_values(stream, weight), poisoned(stream, sizes.rows * sizes.columns), sizes.rows,
-               sizes.columns, 1e-5F, offset};
+  RmsNorm args{upload_values(stream, x),
+               upload_values(stream, weight),
+               poisoned(stream, sizes.rows * sizes.columns),
+               sizes.rows,
+               sizes.columns,
+               1e-5F,
+               offset};
   rms_norm(stream, args);
   CaseResult result;
-  compare(result, "out", download_values(stream, args.out), rms_norm_reference(to_double(x), to_double(weight), 1e-5F, offset),
-          allowed_f32(sizes.columns));
+  compare(result, "out", download_values(stream, args.out),
+          rms_norm_reference(to_double(x), to_double(weight), 1e-5F, offset), allowed_f32(sizes.columns));
   return result;
 }
 
 /// Largest |n * g| of rows of one value: what d_x is a difference of.
-double largest_term(const std::vector<float>& x, const std::vector<float>& weight, const std::vector<float>& d_out, double offset) {
+double largest_term(const std::vector<float>& x, const std::vector<float>& weight, const std::vector<float>& d_out,
+                    double offset) {
   double largest = 0;
   for (size_t row = 0; row < x.size(); ++row) {
     const double inverse = 1 / std::sqrt(static_cast<double>(x[row]) * x[row] + 1e-5);
@@ -96,7 +103,8 @@ CaseResult run_backward(device::Stream& stream, const Sizes& sizes, float offset
   // With one column d_x is the difference of two equal terms but for eps.
   compare(result, "d_x", download_values(stream, args.d_x), want.d_x, allowed_f32(sizes.columns),
           sizes.columns == 1 ? largest_term(x, weight, d_out, offset) : 0);
-  compare(result, "d_weight", download_values(stream, args.d_weight), want.d_weight, allowed_f32(sizes.columns + sizes.rows));
+  compare(result, "d_weight", download_values(stream, args.d_weight), want.d_weight,
+          allowed_f32(sizes.columns + sizes.rows));
   return result;
 }
 
@@ -108,7 +116,8 @@ std::vector<KernelCase> rms_norm_cases() {
     cases.push_back({fmt::format("rows {}, columns {}", sizes.rows, sizes.columns), sizes.in_doctor,
                      [sizes](device::Stream& stream) { return run_forward(stream, sizes, 0); }});
   }
-  cases.push_back({"weight offset 1", true, [](device::Stream& stream) { return run_forward(stream, {5, 63, true}, 1); }});
+  cases.push_back(
+      {"weight offset 1", true, [](device::Stream& stream) { return run_forward(stream, {5, 63, true}, 1); }});
   return cases;
 }
 

@@ -8,7 +8,8 @@
 namespace athanor::kernels {
 
 /// out = x * (weight + offset) / sqrt(mean(x^2) + eps) for each row of C = weight.size() values.
-std::vector<double> rms_norm_reference(const std::vector<double>& x, const std::vector<double>& weight, double eps, double offset);
+std::vector<double> rms_norm_reference(const std::vector<double>& x, const std::vector<double>& weight, double eps,
+                                       double offset);
 
 struct RmsNormGradients {
   std::vector<double> d_x;

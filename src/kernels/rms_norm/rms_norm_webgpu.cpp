@@ -31,11 +31,13 @@ void rms_norm_webgpu(device::webgpu::WebGpuStream& stream, const RmsNorm& args, 
   stream.dispatch(dispatch);
 }
 
-void rms_norm_backward_webgpu(device::webgpu::WebGpuStream& stream, const RmsNormBackward& args, const device::KernelCost& cost) {
+void rms_norm_backward_webgpu(device::webgpu::WebGpuStream& stream, const RmsNormBackward& args,
+                              const device::KernelCost& cost) {
   const uint32_t rows = to_u32(args.rows, "rms_norm_backward");
   const uint32_t columns = to_u32(args.columns, "rms_norm_backward");
   const Buffer inverse = stream.device().allocate(args.rows * 4, "rms_norm_backward inverse");
-  const Buffer d_x = args.d_x ? args.d_x : stream.device().allocate(args.rows * args.columns * 4, "rms_norm_backward d_x");
+  const Buffer d_x =
+      args.d_x ? args.d_x : stream.device().allocate(args.rows * args.columns * 4, "rms_norm_backward d_x");
 
   Dispatch rows_pass;
   rows_pass.kernel = "rms_norm_backward";
@@ -58,7 +60,8 @@ void rms_norm_backward_webgpu(device::webgpu::WebGpuStream& stream, const RmsNor
   weight_pass.bindings = {read(args.d_out), read(args.x), read(inverse), read_write(partial)};
   weight_pass.params = {rows, columns, static_cast<uint32_t>(kRmsNormRowBlock)};
   weight_pass.grid = {column_groups, folded.x, folded.y};
-  weight_pass.cost = {3.0 * static_cast<double>(args.rows * args.columns), 8.0 * static_cast<double>(args.rows * args.columns)};
+  weight_pass.cost = {3.0 * static_cast<double>(args.rows * args.columns),
+                      8.0 * static_cast<double>(args.rows * args.columns)};
   stream.dispatch(weight_pass);
 
   Dispatch sum_pass;

@@ -13,28 +13,33 @@ namespace athanor::kernels {
 namespace {
 
 void check_rope(std::string_view kernel, const Rope& args) {
-  check(args.head_dim > 0 && args.head_dim % 2 == 0, "{}: heads of {} values cannot be rotated in pairs; use an even head width",
-        kernel, args.head_dim);
-  check(args.length > 0 && args.first_position >= 0, "{}: a length of {} from position {}; pass at least 1, from 0 or later", kernel,
-        args.length, args.first_position);
+  check(args.head_dim > 0 && args.head_dim % 2 == 0,
+        "{}: heads of {} values cannot be rotated in pairs; use an even head width", kernel, args.head_dim);
+  check(args.length > 0 && args.first_position >= 0,
+        "{}: a length of {} from position {}; pass at least 1, from 0 or later", kernel, args.length,
+        args.first_position);
   const int64_t count = args.rows * args.heads * args.head_dim;
   check_size(kernel, "x", args.x, count);
   check_size(kernel, "out", args.out, count);
-  check(static_cast<bool>(args.table), "{}: the table of angles is missing; upload rope_table(positions, head_dim, theta)", kernel);
+  check(static_cast<bool>(args.table),
+        "{}: the table of angles is missing; upload rope_table(positions, head_dim, theta)", kernel);
   const int64_t row_bytes = args.head_dim * 4;
-  check(args.table.size_bytes() % row_bytes == 0, "{}: the table has {} bytes, not rows of {} values; make it for this head width",
-        kernel, args.table.size_bytes(), args.head_dim);
+  check(args.table.size_bytes() % row_bytes == 0,
+        "{}: the table has {} bytes, not rows of {} values; make it for this head width", kernel,
+        args.table.size_bytes(), args.head_dim);
   const int64_t positions = args.table.size_bytes() / row_bytes;
   const int64_t needed = args.first_position + std::min(args.length, args.rows);
-  check(needed <= positions, "{}: position {} is asked for but the table has {}; make a longer table", kernel, needed - 1, positions);
+  check(needed <= positions, "{}: position {} is asked for but the table has {}; make a longer table", kernel,
+        needed - 1, positions);
 }
 
 void run(Stream& stream, std::string_view kernel, const Rope& args, float sign) {
   check_rope(kernel, args);
   const double count = static_cast<double>(args.rows * args.heads * args.head_dim);
   const device::KernelCost cost{3 * count, 8 * count};
-  launch(stream, kernel, cost, [&](auto& cpu) { rope_cpu(cpu, args, sign); },
-         [&](auto& webgpu) { rope_webgpu(webgpu, kernel, args, sign, cost); });
+  launch(
+      stream, kernel, cost, [&](auto& cpu) { rope_cpu(cpu, args, sign); },
+      [&](auto& webgpu) { rope_webgpu(webgpu, kernel, args, sign, cost); });
 }
 
 }  // namespace
@@ -45,7 +50,8 @@ void rope_backward(Stream& stream, const Rope& args) { run(stream, "rope_backwar
 
 std::vector<float> rope_table(int64_t positions, int64_t head_dim, double theta) {
   check(positions > 0 && head_dim > 0 && head_dim % 2 == 0 && theta > 0,
-        "rope_table: {} positions, head width {}, theta {}; pass a positive number of positions, an even width and a positive theta",
+        "rope_table: {} positions, head width {}, theta {}; pass a positive number of positions, an even width and a "
+        "positive theta",
         positions, head_dim, theta);
   const int64_t half = head_dim / 2;
   std::vector<float> table(static_cast<size_t>(positions * head_dim));

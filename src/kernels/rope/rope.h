@@ -9,13 +9,13 @@
 namespace athanor::kernels {
 
 struct Rope {
-  device::Buffer x;            // (rows, H*D) f32
-  device::Buffer table;        // (positions, D) f32: D/2 cosines, then D/2 sines; see rope_table
-  device::Buffer out;          // (rows, H*D), written; not x
+  device::Buffer x;      // (rows, H*D) f32
+  device::Buffer table;  // (positions, D) f32: D/2 cosines, then D/2 sines; see rope_table
+  device::Buffer out;    // (rows, H*D), written; not x
   int64_t rows = 0;
-  int64_t heads = 0;           // H
-  int64_t head_dim = 0;        // D, even
-  int64_t length = 0;          // row r has position first_position + r % length
+  int64_t heads = 0;     // H
+  int64_t head_dim = 0;  // D, even
+  int64_t length = 0;    // row r has position first_position + r % length
   int64_t first_position = 0;
 };
 

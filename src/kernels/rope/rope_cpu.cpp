@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kRowsPerChunk = 32;
 
 ATHANOR_SIMD_CLONES
-void rotate_row(const float* __restrict x, const float* __restrict angles, float* __restrict out, int64_t heads, int64_t half,
-                float sign) {
+void rotate_row(const float* __restrict x, const float* __restrict angles, float* __restrict out, int64_t heads,
+                int64_t half, float sign) {
   const float* cosine = angles;
   const float* sine = angles + half;
   for (int64_t h = 0; h < heads; ++h) {
@@ -39,7 +39,8 @@ void rope_cpu(device::cpu::CpuStream& stream, const Rope& args, float sign) {
   stream.threads().parallel_for(args.rows, kRowsPerChunk, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t position = args.first_position + row % args.length;
-      rotate_row(x + row * columns, table + position * args.head_dim, out + row * columns, args.heads, args.head_dim / 2, sign);
+      rotate_row(x + row * columns, table + position * args.head_dim, out + row * columns, args.heads,
+                 args.head_dim / 2, sign);
     }
   });
 }

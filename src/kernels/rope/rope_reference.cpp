@@ -37,8 +37,14 @@ struct Case {
 
 // Odd rows, heads and halves; a sequence that repeats; a row deep in a long context; a real model's query heads.
 const std::vector<Case> kCases = {
-    {{1, 1, 2, 1, 0}, false},      {{3, 5, 6, 3, 0}, true},         {{65, 3, 64, 65, 0}, true},      {{63, 1, 128, 21, 7}, false},
-    {{257, 2, 10, 257, 0}, false}, {{5, 3, 4, 5, 131067}, true},    {{2, 2, 64, 2, 131070, 5e5}, false}, {{1024, 4, 64, 256, 0}, false},
+    {{1, 1, 2, 1, 0}, false},
+    {{3, 5, 6, 3, 0}, true},
+    {{65, 3, 64, 65, 0}, true},
+    {{63, 1, 128, 21, 7}, false},
+    {{257, 2, 10, 257, 0}, false},
+    {{5, 3, 4, 5, 131067}, true},
+    {{2, 2, 64, 2, 131070, 5e5}, false},
+    {{1024, 4, 64, 256, 0}, false},
 };
 
 CaseResult run_case(device::Stream& stream, const RopeSizes& sizes, double sign) {
@@ -58,8 +64,8 @@ CaseResult run_case(device::Stream& stream, const RopeSizes& sizes, double sign)
     rope_backward(stream, args);
   }
   CaseResult result;
-  compare(result, sign > 0 ? "out" : "d_x", download_values(stream, args.out), rope_reference(to_double(x), sizes, sign),
-          allowed_f32(2));
+  compare(result, sign > 0 ? "out" : "d_x", download_values(stream, args.out),
+          rope_reference(to_double(x), sizes, sign), allowed_f32(2));
   return result;
 }
 
@@ -67,8 +73,8 @@ std::vector<KernelCase> cases(double sign) {
   std::vector<KernelCase> list;
   for (const Case& one : kCases) {
     const RopeSizes& sizes = one.sizes;
-    list.push_back({fmt::format("rows {}, heads {}, head width {}, length {}, from position {}", sizes.rows, sizes.heads,
-                                sizes.head_dim, sizes.length, sizes.first_position),
+    list.push_back({fmt::format("rows {}, heads {}, head width {}, length {}, from position {}", sizes.rows,
+                                sizes.heads, sizes.head_dim, sizes.length, sizes.first_position),
                     one.in_doctor, [sizes, sign](device::Stream& stream) { return run_case(stream, sizes, sign); }});
   }
   return list;

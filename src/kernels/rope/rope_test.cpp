@@ -68,7 +68,8 @@ TEST(Rope, TheTableHoldsToTheLastPositionOfALongContext) {
 TEST(Rope, TheGradientUndoesTheRotation) {
   device::Stream& stream = testing::stream();
   const std::vector<float> x = test_values(7 * 2 * 6, 1);
-  Rope args{upload_values(stream, x), upload_values(stream, rope_table(7, 6, 10000)), poisoned(stream, 84), 7, 2, 6, 7, 0};
+  Rope args{
+      upload_values(stream, x), upload_values(stream, rope_table(7, 6, 10000)), poisoned(stream, 84), 7, 2, 6, 7, 0};
   rope(stream, args);
   args.x = args.out;
   args.out = poisoned(stream, 84);

@@ -19,7 +19,8 @@ void gate_values(const float* gate, const float* up, float* out, int64_t count) 
 }
 
 ATHANOR_SIMD_CLONES
-void gradient_values(const float* d_out, const float* gate, const float* up, float* d_gate, float* d_up, int64_t count) {
+void gradient_values(const float* d_out, const float* gate, const float* up, float* d_gate, float* d_up,
+                     int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     const float s = sigmoid_fast(gate[i]);

@@ -43,7 +43,8 @@ CaseResult run_forward(device::Stream& stream, const Size& size) {
   const SiluGate args{upload_values(stream, gate), upload_values(stream, up), poisoned(stream, size.count), size.count};
   silu_gate(stream, args);
   CaseResult result;
-  compare(result, "out", download_values(stream, args.out), silu_gate_reference(to_double(gate), to_double(up)), allowed_f32(1));
+  compare(result, "out", download_values(stream, args.out), silu_gate_reference(to_double(gate), to_double(up)),
+          allowed_f32(1));
   return result;
 }
 

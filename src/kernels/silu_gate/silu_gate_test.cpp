@@ -25,7 +25,8 @@ TEST(SiluGate, RefusesAnUpOfAnotherSize) {
 
 TEST(SiluGateBackward, RefusesAMissingGradient) {
   device::Stream& stream = testing::stream();
-  const SiluGateBackward args{poisoned(stream, 8), poisoned(stream, 8), poisoned(stream, 8), poisoned(stream, 8), device::Buffer(), 8};
+  const SiluGateBackward args{poisoned(stream, 8), poisoned(stream, 8), poisoned(stream, 8),
+                              poisoned(stream, 8), device::Buffer(),    8};
   try {
     silu_gate_backward(stream, args);
     FAIL() << "no error";
@@ -41,7 +42,8 @@ TEST(SiluGate, SaturatesForLargeGates) {
   const SiluGate forward{upload_values(stream, gate), upload_values(stream, ones), poisoned(stream, 8), 8};
   silu_gate(stream, forward);
   const std::vector<float> out = download_values(stream, forward.out);
-  const SiluGateBackward backward{upload_values(stream, ones), forward.gate, forward.up, poisoned(stream, 8), poisoned(stream, 8), 8};
+  const SiluGateBackward backward{upload_values(stream, ones), forward.gate,        forward.up,
+                                  poisoned(stream, 8),         poisoned(stream, 8), 8};
   silu_gate_backward(stream, backward);
   const std::vector<float> d_gate = download_values(stream, backward.d_gate);
   for (size_t i = 0; i < 3; ++i) {

@@ -21,7 +21,8 @@ void silu_gate_backward_webgpu(device::webgpu::WebGpuStream& stream, const SiluG
                                const device::KernelCost& cost) {
   Dispatch dispatch = elementwise_dispatch(stream, "silu_gate_backward", args.count, cost);
   dispatch.sources = {&silu_gate_backward_wgsl};
-  dispatch.bindings = {read(args.d_out), read(args.gate), read(args.up), read_write(args.d_gate), read_write(args.d_up)};
+  dispatch.bindings = {read(args.d_out), read(args.gate), read(args.up), read_write(args.d_gate),
+                       read_write(args.d_up)};
   stream.dispatch(dispatch);
 }
 
