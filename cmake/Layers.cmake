@@ -24,9 +24,12 @@ function(athanor_layer name)
     file(CREATE_LINK "${CMAKE_SOURCE_DIR}/src/${visible}" "${view}/${visible}" SYMBOLIC)
   endforeach()
   target_include_directories(athanor_${name} PRIVATE "${view}")
-  target_compile_definitions(athanor_${name} PUBLIC FMT_HEADER_ONLY=1)
   target_precompile_headers(athanor_${name} PRIVATE <algorithm> <cstdint> <functional> <memory> <span> <string> <string_view>
     <unordered_map> <utility> <vector> <fmt/format.h>)
+  # The command line's and JSON's headers take seconds a file; where a layer is built on them they are read once.
+  if(name STREQUAL "cli")
+    target_precompile_headers(athanor_${name} PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  endif()
   list(TRANSFORM arg_USES PREPEND athanor_)
   target_link_libraries(athanor_${name} PUBLIC athanor_flags ${arg_USES} ${arg_LIBRARIES} PRIVATE ${arg_PRIVATE_LIBRARIES})
 endfunction()

@@ -40,5 +40,15 @@ foreach(layer base device kernels tensor nn data generate train cli)
   endif()
 endforeach()
 
+# The pass with the WebGPU implementation's bounds checks on: the short cases, as doctor runs them.
+foreach(runtime wgpu_native webgpu_dawn)
+  add_test(NAME kernels_checked.${runtime} COMMAND kernels_test "--gtest_filter=All/KernelCases.*" WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+  set_tests_properties(kernels_checked.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
+    "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_TEST_CHECKED=1;ATHANOR_TEST_SHORT=1;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
+endforeach()
+
 add_test(NAME layers COMMAND "${CMAKE_SOURCE_DIR}/tools/check_layers" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 include("${CMAKE_SOURCE_DIR}/tests/tests.cmake" OPTIONAL)
+
+# Beside other programs, what has a bound on time would fail for no fault of ours.
+set_tests_properties(data PROPERTIES RUN_SERIAL ON)

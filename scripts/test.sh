@@ -26,4 +26,4 @@ step "Building"
 cmake --preset release -DATHANOR_TESTS=ON
 cmake --build --preset release --parallel "$(build_jobs)"
 step "Testing"
-exec ctest --test-dir build/release --output-on-failure "${ctest_options[@]}"
+exec ctest --test-dir build/release --parallel "$(nproc)" --output-on-failure "${ctest_options[@]}"

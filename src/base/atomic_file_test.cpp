@@ -226,9 +226,18 @@ TEST(Fault, FailsFromTheGivenCallOn) {
   EXPECT_TRUE(fault_due("device-lost"));
 }
 
+TEST(Fault, FailsUpToTheGivenCall) {
+  const Fault fault("device-lost:2:3");
+  EXPECT_FALSE(fault_due("device-lost"));
+  EXPECT_TRUE(fault_due("device-lost"));
+  EXPECT_TRUE(fault_due("device-lost"));
+  EXPECT_FALSE(fault_due("device-lost"));
+}
+
 TEST(Fault, RefusesACountThatIsNone) {
   EXPECT_ERROR(set_fault("disk-full:soon"), "\"disk-full:soon\" is not");
   EXPECT_ERROR(set_fault("disk-full:0"), "at least 1");
+  EXPECT_FALSE(fault_due("disk-full"));
 }
 
 }  // namespace

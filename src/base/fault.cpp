@@ -43,9 +43,13 @@ struct Fault {
 
   void set(std::string_view text) {
     std::string_view rest = text;
-    name = next_part(rest);
-    first_failing = rest.empty() ? 1 : count_of(next_part(rest), text);
-    last_failing = rest.empty() ? INT64_MAX : count_of(rest, text);
+    const std::string_view asked = next_part(rest);
+    const int64_t first = rest.empty() ? 1 : count_of(next_part(rest), text);
+    const int64_t last = rest.empty() ? INT64_MAX : count_of(rest, text);
+    // Nothing is kept of a text that was refused.
+    name = asked;
+    first_failing = first;
+    last_failing = last;
     calls = 0;
   }
 };

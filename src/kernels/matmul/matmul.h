@@ -1,5 +1,6 @@
-// Matrix products of the forward and backward pass. Row-major f32; a weight lies as [in, out], embedding and head as [V, C].
-// The variant (vector or scalar loads, few rows, parts of a long sum) follows from the sizes alone, never from timing.
+// Matrix products of the forward and backward pass. Row-major f32; a weight lies as [in, out], embedding and head as
+// [V, C]. The variant (vector or scalar loads, few rows, parts of a long sum) follows from the sizes alone, never from
+// timing.
 #pragma once
 
 #include "device/device.h"
@@ -21,7 +22,8 @@ struct MatMul {
 /// Throws Error if a size is not positive or a buffer's size is not as in MatMul.
 void matmul(device::Stream& stream, const MatMul& args);
 
-/// Y[M,N] (+)= X[M,K] @ W[N,K]^T: the gradient of a layer's input, and the head. Profiles call it matmul_t or matmul_t_acc.
+/// Y[M,N] (+)= X[M,K] @ W[N,K]^T: the gradient of a layer's input, and the head. Profiles call it matmul_t or
+/// matmul_t_acc.
 void matmul_t(device::Stream& stream, const MatMul& args);
 
 struct MatMulAt {
@@ -48,7 +50,8 @@ struct MatMulSwiglu {
   int64_t k = 0;
 };
 
-/// Y[M,N] = (silu(GATE) * UP)[M,K] @ W[K,N]: the down projection, which needs no stored hidden matrix. silu(x) = x * sigmoid(x).
+/// Y[M,N] = (silu(GATE) * UP)[M,K] @ W[K,N]: the down projection, which needs no stored hidden matrix. silu(x) = x *
+/// sigmoid(x).
 void matmul_swiglu_a(device::Stream& stream, const MatMulSwiglu& args);
 
 struct MatMulAtSwiglu {

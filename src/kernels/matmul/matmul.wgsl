@@ -1,8 +1,8 @@
-// Y[M,N] (+)= X[M,K] @ W[K,N], and with another load of X (silu(GATE) * UP)[M,K] @ W[K,N]. Bindings: matmul_bindings.wgsl,
-// matmul_swiglu_bindings.wgsl; grid: matmul_tile.wgsl.
-// Both operands keep their layout in workgroup memory: x_tile[row][k / 4] as vectors along k, w_tile[k][column / 4] as vectors along
-// the columns, so that four vectors of each make 64 multiplications. A thread has rows ty + 16 i (neighbours read other banks)
-// and columns 4 tx to 4 tx + 3.
+// Y[M,N] (+)= X[M,K] @ W[K,N], and with another load of X (silu(GATE) * UP)[M,K] @ W[K,N]. Bindings:
+// matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl; grid: matmul_tile.wgsl. Both operands keep their layout in
+// workgroup memory: x_tile[row][k / 4] as vectors along k, w_tile[k][column / 4] as vectors along the columns, so that
+// four vectors of each make 64 multiplications. A thread has rows ty + 16 i (neighbours read other banks) and columns 4
+// tx to 4 tx + 3.
 
 @compute @workgroup_size(16, 16, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,

@@ -1,8 +1,8 @@
-// Y[K,N] (+)= X[M,K]^T @ B[M,N], and with another load of X (silu(GATE) * UP)[M,K]^T @ B[M,N]. Bindings: matmul_bindings.wgsl,
-// matmul_swiglu_bindings.wgsl (B is w there); grid: matmul_tile.wgsl with rows = K and sums over M.
-// The sum runs down the columns of both operands. The loads still go along rows, so that neighbouring threads read neighbouring
-// addresses instead of a stride of K: x_tile[m][k / 4] and w_tile[m][n / 4], and a vector of each makes 16 multiplications.
-// A thread has rows 4 ty to 4 ty + 3 of Y and columns 4 tx to 4 tx + 3.
+// Y[K,N] (+)= X[M,K]^T @ B[M,N], and with another load of X (silu(GATE) * UP)[M,K]^T @ B[M,N]. Bindings:
+// matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl (B is w there); grid: matmul_tile.wgsl with rows = K and sums over
+// M. The sum runs down the columns of both operands. The loads still go along rows, so that neighbouring threads read
+// neighbouring addresses instead of a stride of K: x_tile[m][k / 4] and w_tile[m][n / 4], and a vector of each makes 16
+// multiplications. A thread has rows 4 ty to 4 ty + 3 of Y and columns 4 tx to 4 tx + 3.
 
 @compute @workgroup_size(16, 16, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,

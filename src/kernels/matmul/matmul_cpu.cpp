@@ -1,5 +1,5 @@
-// The matrix products for the CPU device: the result is cut into tiles that the workers share, each tile one single-threaded product.
-// The cut follows from the sizes alone, so results do not depend on the number of threads.
+// The matrix products for the CPU device: the result is cut into tiles that the workers share, each tile one
+// single-threaded product. The cut follows from the sizes alone, so results do not depend on the number of threads.
 #include "device/cpu/blas.h"
 #include "device/cpu/simd.h"
 #include "kernels/matmul/matmul_few_rows_cpu.h"
@@ -23,10 +23,10 @@ struct Tiling {
   int64_t count() const { return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns); }
 };
 
-// A tile below 2 MFLOP (about 20 us) costs more to hand out than it saves. Up to 8 tiles are made to keep a few workers busy, up to
-// 64 while each is over 32 MFLOP (0.3 ms). OpenBLAS 0.3.34 on a Xeon with AVX-512 runs tiles of 64 x 256 and 128 x 128 with sums of
-// 256 to 1024 within 10 % of its rate at 1024 x 1024 (one thread, 2026-11-29); 16 tiles instead of 8 were up to 15 % slower at
-// 256 x 256 x 1024 and no faster elsewhere.
+// A tile below 2 MFLOP (about 20 us) costs more to hand out than it saves. Up to 8 tiles are made to keep a few workers
+// busy, up to 64 while each is over 32 MFLOP (0.3 ms). OpenBLAS 0.3.34 on a Xeon with AVX-512 runs tiles of 64 x 256
+// and 128 x 128 with sums of 256 to 1024 within 10 % of its rate at 1024 x 1024 (one thread, 2026-11-29); 16 tiles
+// instead of 8 were up to 15 % slower at 256 x 256 x 1024 and no faster elsewhere.
 constexpr double kLeastTileFlops = 2e6;
 constexpr double kGoodTileFlops = 32e6;
 constexpr int64_t kFewTiles = 8;
@@ -38,8 +38,8 @@ int64_t edge(int64_t length, int64_t parts) {
   return std::min(length, ceil_div(ceil_div(length, parts), kTileMultiple) * kTileMultiple);
 }
 
-/// How many times longer the columns of a tile may be than its rows. Tiles of the same rows compute the same part of the hidden
-/// matrix in the swiglu products, so there columns are cut late.
+/// How many times longer the columns of a tile may be than its rows. Tiles of the same rows compute the same part of
+/// the hidden matrix in the swiglu products, so there columns are cut late.
 enum class Cut : int64_t { Square = 1, WideTiles = 4 };
 
 /// Halves the rows or the columns of the tile until there are enough tiles.
@@ -75,14 +75,15 @@ void for_each_tile(CpuStream& stream, const Tiling& tiling, Body body) {
 
 float beta_of(Accumulate accumulate) { return accumulate == Accumulate::Yes ? 1.0F : 0.0F; }
 
-// A chunk of a product with few rows has at least 32K weights (about 10 us when they come from memory), so that a small matrix stays
-// with one worker, and there are about eight chunks if the matrix has that many.
+// A chunk of a product with few rows has at least 32K weights (about 10 us when they come from memory), so that a small
+// matrix stays with one worker, and there are about eight chunks if the matrix has that many.
 constexpr int64_t kLeastChunkWeights = 32 << 10;
 constexpr int64_t kFewRowsChunks = 8;
 // W as [K, N] is read in runs of up to 1024 columns, a page of memory: shorter runs of many rows have half the speed.
 constexpr int64_t kColumnRun = 1024;
 
-/// Reads W [K, N] in chunks of whole rows (or long runs of them): each makes its own partial sums, which are added in order.
+/// Reads W [K, N] in chunks of whole rows (or long runs of them): each makes its own partial sums, which are added in
+/// order.
 void few_rows(CpuStream& stream, const float* x, const MatMul& args) {
   const float* w = data<float>(args.w);
   float* y = data<float>(args.y);
@@ -124,7 +125,8 @@ void hidden_row(const float* gate, const float* up, float* hidden, int64_t count
   for (int64_t i = 0; i < count; ++i) hidden[i] = device::cpu::silu_fast(gate[i]) * up[i];
 }
 
-/// Short runs of rows far apart are asked for a few rows ahead: 0.7 instead of 1.0 ns a value at 64 columns of 1024 (2026-11-29).
+/// Short runs of rows far apart are asked for a few rows ahead: 0.7 instead of 1.0 ns a value at 64 columns of 1024
+/// (2026-11-29).
 void prefetch_row(const float* values, int64_t columns) {
   constexpr int64_t kLineFloats = 16;
   for (int64_t c = 0; c < columns; c += kLineFloats) __builtin_prefetch(values + c);

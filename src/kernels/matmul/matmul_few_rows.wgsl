@@ -1,7 +1,7 @@
 // Y[M,N] (+)= X[M,K] @ W[K,N] for M up to ROWS (1, 4 or 8), as in decoding: the time is that of reading W once.
-// Bindings: matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl. One workgroup has 32 columns, 128 bytes of a row of W: 8 threads of
-// four columns times SLICES slices of K (32; 16 for 8 rows, so that the partial sums fit 16,384 bytes), four rows of W at a time. Then
-// a thread for every four values of Y adds its slices in order: one barrier in all.
+// Bindings: matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl. One workgroup has 32 columns, 128 bytes of a row of W: 8
+// threads of four columns times SLICES slices of K (32; 16 for 8 rows, so that the partial sums fit 16,384 bytes), four
+// rows of W at a time. Then a thread for every four values of Y adds its slices in order: one barrier in all.
 // Grid: ceil(N / 32) workgroups, from first_group() on, folded on x and y.
 
 const QUADS: u32 = 8u;

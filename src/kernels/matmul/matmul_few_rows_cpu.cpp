@@ -21,8 +21,8 @@ struct Step {
   int64_t n;  // stride of w and y
 };
 
-/// Adds four rows of w at once to every row of y, so that y goes through the registers once for four rows of w. The rows of x are a
-/// pack: the compiler sees straight code inside the vectorised loop.
+/// Adds four rows of w at once to every row of y, so that y goes through the registers once for four rows of w. The
+/// rows of x are a pack: the compiler sees straight code inside the vectorised loop.
 template <size_t... Row>
 ATHANOR_INLINE void add_four(const float* x, const float* w, float* y, int64_t columns, int64_t x_stride, int64_t n,
                              std::index_sequence<Row...>) {
@@ -93,7 +93,8 @@ void few_rows_product(const FewRows& args) {
   for (int64_t row = 0; !args.accumulate && row < args.rows; ++row) {
     std::fill(args.y + row * args.n, args.y + row * args.n + args.columns, 0.0F);
   }
-  // Five to eight rows go in two passes, as more rows need more registers than there are; a step's block of w stays in the cache.
+  // Five to eight rows go in two passes, as more rows need more registers than there are; a step's block of w stays in
+  // the cache.
   constexpr int64_t kStep = 16;
   for (int64_t i = 0; i < args.k; i += kStep) {
     for (int64_t row = 0; row < args.rows; row += 4) {

@@ -1,5 +1,5 @@
-// Products with up to kFewRows rows on the CPU, as in decoding: W is read once, straight from memory. A general product would first
-// copy W into packed form, which costs more than the product itself.
+// Products with up to kFewRows rows on the CPU, as in decoding: W is read once, straight from memory. A general product
+// would first copy W into packed form, which costs more than the product itself.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 
 namespace athanor::kernels {
 
-/// Up to this many rows of X a product is bound by reading W once, not by arithmetic (decoding), and has a kernel of its own shape.
+/// Up to this many rows of X a product is bound by reading W once, not by arithmetic (decoding), and has a kernel of
+/// its own shape.
 inline constexpr int64_t kFewRows = 8;
 
 /// Names in profiles and errors.

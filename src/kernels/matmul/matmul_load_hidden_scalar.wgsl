@@ -1,5 +1,5 @@
-// Four values of a row of X = silu(GATE) * UP of any length, one by one; zero outside the matrix. Without a branch: outside, the index
-// is moved to the last value.
+// Four values of a row of X = silu(GATE) * UP of any length, one by one; zero outside the matrix. Without a branch:
+// outside, the index is moved to the last value.
 fn load_x(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
   let start = row * columns + column;
   let index = min(vec4<u32>(start, start + 1u, start + 2u, start + 3u), vec4<u32>(rows * columns - 1u));

@@ -18,7 +18,8 @@ std::vector<Rectangle> cover(int64_t groups, int64_t across, int64_t limit, int6
 }
 
 int64_t parts_of(int64_t tiles, int64_t sum) {
-  // A large GPU runs about 500 of these workgroups at once; a part of fewer than 256 terms is not worth the second pass.
+  // A large GPU runs about 500 of these workgroups at once; a part of fewer than 256 terms is not worth the second
+  // pass.
   constexpr int64_t kBusy = 512;
   constexpr int64_t kLeastTerms = 256;
   constexpr int64_t kMostParts = 32;

@@ -56,15 +56,15 @@ struct Sizes {
   bool in_doctor;
 };
 
-// Few rows (1 to 8) and many; below and above a tile of 64 and a step of 16; rows of whole vectors of four and others; a long sum over
-// a small result, which is cut into parts; a real layer.
+// Few rows (1 to 8) and many; below and above a tile of 64 and a step of 16; rows of whole vectors of four and others;
+// a long sum over a small result, which is cut into parts; a real layer.
 const std::vector<Sizes> kSizes = {
     {1, 1, 1, false},      {1, 257, 343, true},   {1, 256, 1024, false}, {3, 5, 63, false},     {8, 64, 256, true},
     {9, 3, 17, false},     {63, 65, 257, true},   {64, 64, 16, false},   {65, 68, 64, true},    {257, 343, 5, false},
     {65, 61, 2006, false}, {64, 96, 2048, false}, {600, 72, 12, true},   {256, 512, 256, false}};
 
-// One operand in vectors, the other not, in all ways. Only for products that assign: each way is a shader of its own, whose compilation
-// takes longer than the case (1.5 s on software Vulkan).
+// One operand in vectors, the other not, in all ways. Only for products that assign: each way is a shader of its own,
+// whose compilation takes longer than the case (1.5 s on software Vulkan).
 const std::vector<Sizes> kMixedSizes = {{5, 65, 4, false}, {68, 63, 20, false}, {132, 72, 65, false}};
 
 struct Operands {

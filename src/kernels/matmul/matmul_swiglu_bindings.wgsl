@@ -3,7 +3,8 @@
 //   binding 1  read        UP [M x K/4] vec4<f32>
 //   binding 2  read        W [K x N/4] vec4<f32>; matmul_at_swiglu_a: B [M x N/4]
 //   binding 3  read_write  Y [M x N] f32; matmul_at_swiglu_a: Y [K x N]
-//   binding 4  uniform     vec4<u32>: rows of Y, columns of Y, terms of each sum, first workgroup of this dispatch and the bit ACCUMULATE.
+//   binding 4  uniform     vec4<u32>: rows of Y, columns of Y, terms of each sum, first workgroup of this dispatch with
+//                          the bit ACCUMULATE, as in matmul_bindings.wgsl
 // XValue and WValue are vec4<f32>; f32 where the rows of the operand are not whole vectors.
 
 @group(0) @binding(0) var<storage, read> gate: array<XValue>;

@@ -1,7 +1,8 @@
-// Y[M,N] (+)= X[M,K] @ W[N,K]^T. Bindings: matmul_bindings.wgsl; grid: matmul_tile.wgsl.
-// Rows of both operands run along k, so both tiles hold vectors along k and the multiplications take the same component of four
-// columns of W. A thread has rows ty + 16 i and columns tx + 16 j. Neighbouring threads read neighbouring rows of w_tile, 64 bytes
-// apart: four vectors of a row are stored in an order that depends on the row, so that eight rows lie in different banks.
+// Y[M,N] (+)= X[M,K] @ W[N,K]^T. Bindings: matmul_bindings.wgsl; grid: matmul_tile.wgsl. Rows of both operands run
+// along k, so both tiles hold vectors along k and the multiplications take the same component of four columns of W. A
+// thread has rows ty + 16 i and columns tx + 16 j. Neighbouring threads read neighbouring rows of w_tile, 64 bytes
+// apart: four vectors of a row are stored in an order that depends on the row, so that eight rows lie in different
+// banks.
 
 fn w_place(row: u32, vector: u32) -> u32 {
   return row * 4u + (vector ^ ((row >> 1u) & 3u));

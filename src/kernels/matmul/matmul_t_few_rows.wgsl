@@ -1,7 +1,8 @@
-// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 4 or 8), as for the head in decoding: the time is that of reading W once.
-// Bindings: matmul_bindings.wgsl. One workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it; then a thread
-// for every value of Y adds the 32 sums of its row. It begins at a lane of its own, so that neighbours read different banks; the order
-// is the same on every run. One barrier in all.
+// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 4 or 8), as for the head in decoding: the time is that of reading
+// W once.
+// Bindings: matmul_bindings.wgsl. One workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it;
+// then a thread for every value of Y adds the 32 sums of its row. It begins at a lane of its own, so that neighbours
+// read different banks; the order is the same on every run. One barrier in all.
 // Grid: ceil(N / 8) workgroups, from first_group() on, folded on x and y.
 
 const COLUMNS: u32 = 8u;

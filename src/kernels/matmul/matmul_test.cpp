@@ -1,5 +1,5 @@
-// The matrix products: wrong use, the cut into dispatches, long grids, and the family's own gradients. The cases against the plain
-// loop run in kernels/cases_test.cpp.
+// The matrix products: wrong use, the cut into dispatches, long grids, and the family's own gradients. The cases
+// against the plain loop run in kernels/cases_test.cpp.
 #include "kernels/matmul/matmul.h"
 
 #include "kernels/finite_difference.h"
@@ -54,8 +54,8 @@ TEST(MatMul, SwigluFormsRefuseGateAndUpOfDifferentSizes) {
               HasSubstr("matmul_at_swiglu_a: up has 64 bytes but 12 values"));
 }
 
-// The short cases, and one whose sums are cut into parts, on a grid of at most 7 x 7 x 7 workgroups. _acc would add a workgroup's
-// product twice if two dispatches shared it.
+// The short cases, and one whose sums are cut into parts, on a grid of at most 7 x 7 x 7 workgroups. _acc would add a
+// workgroup's product twice if two dispatches shared it.
 TEST(MatMul, GridsLongerThanOneDimensionTakesAreCut) {
   device::Stream& stream = testing::stream();
   const testing::FewWorkgroups few(stream, 7);

@@ -1,9 +1,9 @@
-// What the tiled products share: one workgroup of 16 x 16 threads computes a tile of 64 x 64 values of Y, each thread 4 x 4 of them.
-// A step takes 16 terms of the sums; its parts of X and W lie in workgroup memory twice, so that one is filled while the other is
-// used: 2 * (1024 + 1024) floats are the 16,384 bytes that every adapter has.
-// Grid: (ceil(columns / 64), ceil(rows / 64), parts), or a rectangle that covers a range of these tiles counted row by row, from
-// first_group() on. With several parts, each has its share of the steps and writes a Y of its own, one behind the other.
-// Out of range nothing is read; a partial tile is filled with zeros and only its part of Y is written.
+// What the tiled products share: one workgroup of 16 x 16 threads computes a tile of 64 x 64 values of Y, each thread 4
+// x 4 of them. A step takes 16 terms of the sums; its parts of X and W lie in workgroup memory twice, so that one is
+// filled while the other is used: 2 * (1024 + 1024) floats are the 16,384 bytes that every adapter has.
+// Grid: (ceil(columns / 64), ceil(rows / 64), parts), or a rectangle that covers a range of these tiles counted row by
+// row, from first_group() on. With several parts, each has its share of the steps and writes a Y of its own, one behind
+// the other. Out of range nothing is read; a partial tile is filled with zeros and only its part of Y is written.
 
 const TILE: u32 = 64u;
 const STEP: u32 = 16u;

@@ -1,5 +1,5 @@
-// The matrix products through WebGPU: one launcher for the family. It joins the shader from a load of X, a load of W and the kernel's
-// own file, and cuts the work into dispatches.
+// The matrix products through WebGPU: one launcher for the family. It joins the shader from a load of X, a load of W
+// and the kernel's own file, and cuts the work into dispatches.
 #include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_plan.h"
 #include "kernels/wgsl/matmul.h"
@@ -32,8 +32,8 @@ namespace {
 constexpr int64_t kTile = 64;
 constexpr int64_t kFewRowsColumns = 32;
 constexpr int64_t kFewRowsColumnsT = 8;
-// Beside the number of the first workgroup, which stays below it: Y has fewer than 2^30 values. A bit instead of a shader of its own
-// halves what has to be compiled.
+// Beside the number of the first workgroup, which stays below it: Y has fewer than 2^30 values. A bit instead of a
+// shader of its own halves what has to be compiled.
 constexpr uint32_t kAccumulateBit = 0x80000000U;
 
 /// One product in the words that all of the family share.
@@ -132,8 +132,8 @@ void record_few_rows(WebGpuStream& stream, const Job& job, const ShaderSource& b
   record(stream, job, dispatch_of(job, body, rows), groups, groups, 1);
 }
 
-/// Rows of an operand that one dispatch may bind: a multiple of 64, so that every further range starts at a multiple of 256 bytes.
-/// A range that does not fit even so is refused by the stream, which names both sizes.
+/// Rows of an operand that one dispatch may bind: a multiple of 64, so that every further range starts at a multiple of
+/// 256 bytes. A range that does not fit even so is refused by the stream, which names both sizes.
 int64_t rows_that_fit(const WebGpuStream& stream, int64_t longest_row) {
   const int64_t rows = stream.limits().max_binding_bytes / (4 * longest_row) / 64 * 64;
   return std::max<int64_t>(64, rows);
