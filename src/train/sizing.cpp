@@ -53,11 +53,6 @@ std::vector<uint32_t> random_tokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 }  // namespace
 
 double measure_matmul_flops(device::Stream& stream, int64_t size) {
@@ -88,24 +83,31 @@ double measure_matmul_peak(device::Stream& stream) {
 }
 
 double measure_step_seconds(device::Stream& stream, const TrainSettings& settings) {
-  constexpr int kWarmup = 1;
-  constexpr int kSteps = 4;
+  constexpr int kWarmup = 2;
+  constexpr int kLeastSteps = 3;
+  constexpr double kLeastSeconds =
+      0.7;  // so that a fast device is measured as it runs: one step recorded while another is computed
   nn::Llama model(stream, settings.model_config, nn::Trained::Yes);
   model.parameters().initialize(stream, settings.seed);
   TrainStep step(stream, model, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No);
   const nn::Rows rows{settings.per_device_train_batch_size, settings.max_length};
   const std::vector<uint32_t> ids = random_tokens(rows.batch * rows.length, settings.model_config.vocab_size);
   const std::vector<int32_t> targets(ids.begin(), ids.end());
-  std::vector<double> seconds;
-  for (int i = 0; i < kWarmup + kSteps; ++i) {
-    const double start = now_seconds();
+  const auto do_step = [&] {
     step.begin(static_cast<int64_t>(targets.size()) * settings.gradient_accumulation_steps);
     for (int64_t micro = 0; micro < settings.gradient_accumulation_steps; ++micro) step.add(ids, targets, rows);
     step.finish(0);
-    step.drain();
-    if (i >= kWarmup) seconds.push_back(now_seconds() - start);
+  };
+  for (int i = 0; i < kWarmup; ++i) do_step();
+  step.drain();
+  const double start = now_seconds();
+  int steps = 0;
+  while (steps < kLeastSteps || now_seconds() - start < kLeastSeconds) {
+    do_step();
+    ++steps;
   }
-  return median(seconds);
+  step.drain();
+  return (now_seconds() - start) / steps;
 }
 
 void size_model(device::Stream& stream, TrainSettings& settings, int64_t train_tokens) {
@@ -131,8 +133,11 @@ void set_steps_from_minutes(device::Stream& stream, TrainSettings& settings) {
   constexpr double kShareOfSteps = 0.88;  // the rest goes to evaluation, samples and checkpoints
   constexpr int64_t kReports = 8;         // evaluations and checkpoints of such a run
   const double seconds = measure_step_seconds(stream, settings);
-  settings.max_steps = std::max<int64_t>(kReports, std::llround(settings.minutes * 60 * kShareOfSteps / seconds));
-  settings.eval_steps = std::max<int64_t>(1, settings.max_steps / kReports);
+  // A multiple of the interval, so that the last evaluation is not beside another.
+  const int64_t interval =
+      std::max<int64_t>(1, std::llround(settings.minutes * 60 * kShareOfSteps / seconds / kReports));
+  settings.max_steps = kReports * interval;
+  settings.eval_steps = interval;
   settings.save_steps = settings.eval_steps;
   // A forward pass is a third of a step; all evaluations together stay under a tenth of the run.
   if (settings.eval_batches == 0) settings.eval_batches = std::max<int64_t>(1, std::llround(0.3 * settings.eval_steps));

@@ -11,28 +11,60 @@
 
 // What both implementations have and were tried in. In wgpu-native these end the process and so are not here: WaitAny,
 // BufferGetMapState, CreateComputePipelineAsync, ShaderModuleGetCompilationInfo, DeviceGetLostFuture, GetInstanceFeatures.
-#define ATHANOR_WEBGPU_FUNCTIONS(FUNCTION)                                                                             \
-  FUNCTION(CreateInstance)                                                                                             \
-  FUNCTION(InstanceRequestAdapter)                                                                                     \
-  FUNCTION(InstanceProcessEvents) FUNCTION(InstanceRelease) FUNCTION(AdapterGetInfo) FUNCTION(AdapterInfoFreeMembers)  \
-      FUNCTION(AdapterGetLimits) FUNCTION(AdapterHasFeature) FUNCTION(AdapterRequestDevice) FUNCTION(AdapterRelease)   \
-          FUNCTION(DeviceGetQueue) FUNCTION(DeviceGetLimits) FUNCTION(DeviceDestroy) FUNCTION(DeviceRelease)           \
-              FUNCTION(DevicePushErrorScope) FUNCTION(DevicePopErrorScope) FUNCTION(DeviceCreateBuffer) FUNCTION(      \
-                  DeviceCreateShaderModule) FUNCTION(DeviceCreateBindGroupLayout) FUNCTION(DeviceCreatePipelineLayout) \
-                  FUNCTION(DeviceCreateComputePipeline) FUNCTION(DeviceCreateBindGroup) FUNCTION(                      \
-                      DeviceCreateCommandEncoder) FUNCTION(DeviceCreateQuerySet) FUNCTION(QueueSubmit)                 \
-                      FUNCTION(QueueWriteBuffer) FUNCTION(QueueOnSubmittedWorkDone) FUNCTION(QueueRelease)             \
-                          FUNCTION(BufferMapAsync) FUNCTION(BufferGetConstMappedRange) FUNCTION(BufferUnmap)           \
-                              FUNCTION(BufferDestroy) FUNCTION(BufferRelease) FUNCTION(CommandEncoderBeginComputePass) \
-                                  FUNCTION(CommandEncoderCopyBufferToBuffer) FUNCTION(CommandEncoderClearBuffer)       \
-                                      FUNCTION(CommandEncoderResolveQuerySet) FUNCTION(CommandEncoderFinish) FUNCTION( \
-                                          CommandEncoderRelease) FUNCTION(ComputePassEncoderSetPipeline)               \
-                                          FUNCTION(ComputePassEncoderSetBindGroup) FUNCTION(                           \
-                                              ComputePassEncoderDispatchWorkgroups) FUNCTION(ComputePassEncoderEnd)    \
-                                              FUNCTION(ComputePassEncoderRelease) FUNCTION(ShaderModuleRelease)        \
-                                                  FUNCTION(BindGroupLayoutRelease) FUNCTION(PipelineLayoutRelease)     \
-                                                      FUNCTION(ComputePipelineRelease) FUNCTION(BindGroupRelease)      \
-                                                          FUNCTION(CommandBufferRelease) FUNCTION(QuerySetRelease)
+// clang-format off
+#define ATHANOR_WEBGPU_FUNCTIONS(FUNCTION) \
+  FUNCTION(CreateInstance) \
+  FUNCTION(InstanceRequestAdapter) \
+  FUNCTION(InstanceProcessEvents) \
+  FUNCTION(InstanceRelease) \
+  FUNCTION(AdapterGetInfo) \
+  FUNCTION(AdapterInfoFreeMembers) \
+  FUNCTION(AdapterGetLimits) \
+  FUNCTION(AdapterHasFeature) \
+  FUNCTION(AdapterRequestDevice) \
+  FUNCTION(AdapterRelease) \
+  FUNCTION(DeviceGetQueue) \
+  FUNCTION(DeviceGetLimits) \
+  FUNCTION(DeviceDestroy) \
+  FUNCTION(DeviceRelease) \
+  FUNCTION(DevicePushErrorScope) \
+  FUNCTION(DevicePopErrorScope) \
+  FUNCTION(DeviceCreateBuffer) \
+  FUNCTION(DeviceCreateShaderModule) \
+  FUNCTION(DeviceCreateBindGroupLayout) \
+  FUNCTION(DeviceCreatePipelineLayout) \
+  FUNCTION(DeviceCreateComputePipeline) \
+  FUNCTION(DeviceCreateBindGroup) \
+  FUNCTION(DeviceCreateCommandEncoder) \
+  FUNCTION(DeviceCreateQuerySet) \
+  FUNCTION(QueueSubmit) \
+  FUNCTION(QueueWriteBuffer) \
+  FUNCTION(QueueOnSubmittedWorkDone) \
+  FUNCTION(QueueRelease) \
+  FUNCTION(BufferMapAsync) \
+  FUNCTION(BufferGetConstMappedRange) \
+  FUNCTION(BufferUnmap) \
+  FUNCTION(BufferDestroy) \
+  FUNCTION(BufferRelease) \
+  FUNCTION(CommandEncoderBeginComputePass) \
+  FUNCTION(CommandEncoderCopyBufferToBuffer) \
+  FUNCTION(CommandEncoderClearBuffer) \
+  FUNCTION(CommandEncoderResolveQuerySet) \
+  FUNCTION(CommandEncoderFinish) \
+  FUNCTION(CommandEncoderRelease) \
+  FUNCTION(ComputePassEncoderSetPipeline) \
+  FUNCTION(ComputePassEncoderSetBindGroup) \
+  FUNCTION(ComputePassEncoderDispatchWorkgroups) \
+  FUNCTION(ComputePassEncoderEnd) \
+  FUNCTION(ComputePassEncoderRelease) \
+  FUNCTION(ShaderModuleRelease) \
+  FUNCTION(BindGroupLayoutRelease) \
+  FUNCTION(PipelineLayoutRelease) \
+  FUNCTION(ComputePipelineRelease) \
+  FUNCTION(BindGroupRelease) \
+  FUNCTION(CommandBufferRelease) \
+  FUNCTION(QuerySetRelease)
+// clang-format on
 
 // What only one of them has; nullptr elsewhere.
 #define ATHANOR_WEBGPU_EXTRA_FUNCTIONS(FUNCTION) \
