@@ -40,7 +40,7 @@ void catch_interrupts() {
   // Drivers and libraries below us do not expect their system calls to be cut short.
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 #endif
 }
 

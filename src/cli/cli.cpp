@@ -132,7 +132,12 @@ int run(int argc, const char* const* argv) {
   // A reader that went away shows as an error of the write, which ends the command in order.
   std::signal(SIGPIPE, SIG_IGN);
 #endif
-  CLI::App app("Trains, fine-tunes and runs language models on any GPU through WebGPU, or on the CPU.", "athanor");
+#ifdef SIGXFSZ
+  // So does a file that grows past the limit of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+#endif
+  CLI::App app("Trains language models from scratch and runs them on any GPU through WebGPU, or on the CPU.",
+               "athanor");
   app.require_subcommand(1);
   app.fallthrough();  // global options may stand behind the command; commands inherit this
   app.option_defaults()->always_capture_default();

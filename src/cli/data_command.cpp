@@ -44,7 +44,7 @@ nlohmann::ordered_json report_of(const std::string& file, const data::TokenData&
 }
 
 void prepare(const PrepareOptions& options) {
-  check_output_file(options.output, options.force);
+  check_output_file(options.output, options.force, options.inputs);
   const data::Tokenizer tokenizer = data::Tokenizer::load(options.tokenizer);
   const data::TextFiles files = data::find_text_files(to_paths(options.inputs));
   if (const std::string skipped = files.skipped_text(); !skipped.empty()) log_info("{}", skipped);

@@ -9,7 +9,16 @@
 
 namespace athanor::cli {
 
-void check_output_file(const std::filesystem::path& path, bool force) {
+void check_output_file(const std::filesystem::path& path, bool force, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(path, error).parent_path();
+    const bool is_input = std::filesystem::equivalent(path, input, error);
+    const bool lies_in_input =
+        std::filesystem::exists(path, error) && std::filesystem::is_directory(input, error) &&
+        (folder / "").string().starts_with((std::filesystem::weakly_canonical(input, error) / "").string());
+    check(!is_input && !lies_in_input, "{} is one of the inputs; name another file with -o", path.string());
+  }
   check(!std::filesystem::is_directory(path), "{} is a folder; name a file with -o", path.string());
   check(force || !std::filesystem::exists(path), "{} exists; pass --force to replace it, or name another file with -o",
         path.string());

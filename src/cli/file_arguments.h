@@ -9,7 +9,7 @@
 namespace athanor::cli {
 
 /// Throws Error when the output exists and --force was not given, or when its folder is missing, before any work is done.
-void check_output_file(const std::filesystem::path& path, bool force);
+void check_output_file(const std::filesystem::path& path, bool force, const std::vector<std::string>& inputs);
 
 /// All bytes of a file, of standard input for "-". Throws Error when it cannot be read.
 std::string read_input(const std::string& path);

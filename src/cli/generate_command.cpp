@@ -126,8 +126,9 @@ int64_t context_length(const GenerateSettings& settings, const nn::LlamaConfig& 
         "generate: the prompt has {} tokens but the context has {}; pass a shorter prompt or a longer context (the "
         "model's is {})",
         prompt_length, context, most);
-  return settings.max_tokens < 0 ? context
-                                 : std::min(context, static_cast<int64_t>(prompt_length) + settings.max_tokens);
+  return settings.max_tokens < 0
+             ? context
+             : std::min(context, static_cast<int64_t>(prompt_length) + std::min(settings.max_tokens, context));
 }
 
 void say_speed(const generate::GenerateResult& result) {

@@ -1,6 +1,8 @@
 // Settings as flags.
 #include "cli/setting_flags.h"
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 
 namespace athanor::cli {
@@ -16,6 +18,7 @@ void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
             ->group(is_model ? "Model" : "Settings")
             ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
     if (!key.is_list) given.option->expected(1);
+    given.option->default_str(fmt::format("{}", fmt::join(key.get(train::TrainSettings()), " ")));
   }
 }
 

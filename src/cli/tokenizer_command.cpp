@@ -41,7 +41,7 @@ struct CodeOptions {
 
 void train(TrainOptions& options) {
   options.training.split = data::split_from_name(options.split);
-  check_output_file(options.output, options.force);
+  check_output_file(options.output, options.force, options.inputs);
   const data::TextFiles files = data::find_text_files(to_paths(options.inputs));
   if (const std::string skipped = files.skipped_text(); !skipped.empty()) log_info("{}", skipped);
   const double begin = now_seconds();

@@ -12,6 +12,8 @@
 #include "cli/setting_flags.h"
 #include "train/session.h"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -53,6 +55,9 @@ train::TrainSettings settings_of(const TrainArguments& arguments) {
   if (!of_run) return settings;
   const train::TrainSettings resolved = *of_run;
   lay_over(arguments, *of_run);
+  check(of_run->data == resolved.data,
+        "train: {} was begun on {}; go on with the same data, or choose another folder with -o", settings.output_dir,
+        fmt::join(resolved.data, ", "));
   // What was left open then is not opened again.
   if (of_run->model_config.hidden_size == 0) of_run->model_config = resolved.model_config;
   if (of_run->max_steps == 0) of_run->max_steps = resolved.max_steps;
@@ -88,8 +93,9 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
     return;
   }
   if (result.val_loss && result.unigram_loss > 0) {
-    print("val_loss {:.4f}; a unigram model of the same tokens has {:.4f}: {:.4f} nats under it\n", *result.val_loss,
-          result.unigram_loss, result.unigram_loss - *result.val_loss);
+    const double under = result.unigram_loss - *result.val_loss;
+    print("val_loss {:.4f}; a unigram model of the same tokens has {:.4f}: {:.4f} nats {} it\n", *result.val_loss,
+          result.unigram_loss, std::abs(under), under >= 0 ? "under" : "over");
   }
   if (!result.sample.empty()) print("a sample:\n{}\n\n", result.sample);
   print("{} steps of training lie in {}\n{}", result.step, settings.output_dir, next_commands(settings.output_dir));

@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/log.h"
 #include "base/mapped_file.h"
 
 #include <nlohmann/json.hpp>
@@ -66,10 +67,20 @@ std::vector<CheckpointEntry> RunFolder::checkpoints() const {
 
 std::optional<CheckpointEntry> RunFolder::latest() const {
   const fs::path file = path_ / "latest";
-  if (!fs::exists(file)) return std::nullopt;
+  const std::vector<CheckpointEntry> all = checkpoints();
+  if (!fs::exists(file)) {
+    if (all.empty()) return std::nullopt;
+    log_warning("{}: is missing; the newest checkpoint is {}", file.string(), all.back().path.string());
+    return all.back();
+  }
   std::string name = read_text(file);
   while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
   const std::optional<int64_t> step = step_of(name);
+  if (step && !fs::is_directory(path_ / name) && !all.empty()) {
+    log_warning("{}: names {}, which is not there; the newest checkpoint is {}", file.string(), name,
+                all.back().path.string());
+    return all.back();
+  }
   check(step && fs::is_directory(path_ / name),
         "{}: names \"{}\", which is no checkpoint of this run; write the name of one that is there into it",
         file.string(), name.substr(0, 80));

@@ -7,9 +7,10 @@
 
 namespace athanor::train {
 
+int64_t warmup_of(const TrainSettings& settings) { return std::min(settings.warmup_steps, settings.max_steps / 10); }
+
 double learning_rate_at(const TrainSettings& settings, int64_t step) {
-  // A run shorter than its warm-up spends at most a tenth on it, so that it still reaches the full rate.
-  const int64_t warmup = std::min(settings.warmup_steps, settings.max_steps / 10);
+  const int64_t warmup = warmup_of(settings);
   if (step < warmup) return settings.learning_rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
   if (settings.lr_scheduler_type == "constant") return settings.learning_rate;
   const int64_t last = std::max<int64_t>(1, settings.max_steps - 1 - warmup);

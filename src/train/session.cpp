@@ -3,7 +3,9 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/folder_lock.h"
 #include "device/device_lost.h"
+#include "train/schedule.h"
 #include "train/sizing.h"
 
 namespace athanor::train {
@@ -34,6 +36,8 @@ void write_down_device(const device::DeviceInfo& info, TrainSettings& settings) 
 
 TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
   const RunFolder run(settings.output_dir);
+  std::optional<FolderLock> lock;
+  if (resume == Resume::Yes && fs::is_directory(run.path())) lock.emplace(run.path());
   PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings);
   resolve_settings(device, settings, data);
   write_down_device(device.info(), settings);
@@ -49,6 +53,8 @@ TrainResult train_on(device::Device& device, TrainSettings settings, Resume resu
     log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
   }
   run.create();
+  if (!lock) lock.emplace(run.path());
+  check_folder(settings, run, resume);  // again, now that nobody else can begin here
   write_file(run.config(), to_yaml(settings));
   if (!fs::exists(run.tokens())) save_data(kept, run);
   return trainer.run(hooks);
@@ -80,6 +86,7 @@ void resolve_settings(device::Device& device, TrainSettings& settings, const Pre
   const data::Loader loader(data.tokens,
                             {settings.max_length, settings.seed, settings.validation_split, data.validation});
   set_steps_from_minutes(device.stream(), settings);
+  settings.warmup_steps = warmup_of(settings);
 }
 
 std::string plan_text(const TrainSettings& settings, const PreparedData& data) {

@@ -306,7 +306,7 @@ void TrainSettings::validate() const {
   check(lr_scheduler_type == "cosine" || lr_scheduler_type == "linear" || lr_scheduler_type == "constant",
         "train: lr_scheduler_type is \"{}\"; known are cosine, linear and constant", lr_scheduler_type);
   check(learning_rate > 0 && learning_rate <= 1e3,
-        "train: learning_rate is {}; it must lie above 0 (1e-3 is usual here)", learning_rate);
+        "train: learning_rate is {}; it must lie above 0 and at most at 1000 (1e-3 is usual here)", learning_rate);
   check(min_lr_ratio >= 0 && min_lr_ratio <= 1, "train: min_lr_ratio is {}; it must lie between 0 and 1", min_lr_ratio);
   check(weight_decay >= 0 && weight_decay <= 10, "train: weight_decay is {}; it must lie between 0 and 10",
         weight_decay);

@@ -112,8 +112,11 @@ TEST(RunFolder, NamesItsCheckpointsInOrderAndRefusesALatestThatIsNone) {
   }
   ASSERT_EQ(run.checkpoints().size(), 2U);
   EXPECT_EQ(run.checkpoints()[0].step, 20);
-  run.set_latest(100);
-  EXPECT_EQ(run.latest()->step, 100);
+  EXPECT_EQ(run.latest()->step, 100);  // no `latest`: the newest
+  run.set_latest(20);
+  EXPECT_EQ(run.latest()->step, 20);
+  run.set_latest(77);
+  EXPECT_EQ(run.latest()->step, 100);  // the one it names was removed
   write_file(run.path() / "latest", "../elsewhere\n");
   EXPECT_ERROR(run.latest(), "is no checkpoint of this run");
 }
