@@ -10,6 +10,9 @@
 namespace athanor::cli {
 
 void check_output_file(const std::filesystem::path& path, bool force, const std::vector<std::string>& inputs) {
+  check(!std::filesystem::is_directory(path), "{} is a folder; name a file with -o", path.string());
+  check(force || !std::filesystem::exists(path), "{} exists; pass --force to replace it, or name another file with -o",
+        path.string());
   for (const std::string& input : inputs) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(path, error).parent_path();
@@ -19,9 +22,6 @@ void check_output_file(const std::filesystem::path& path, bool force, const std:
         (folder / "").string().starts_with((std::filesystem::weakly_canonical(input, error) / "").string());
     check(!is_input && !lies_in_input, "{} is one of the inputs; name another file with -o", path.string());
   }
-  check(!std::filesystem::is_directory(path), "{} is a folder; name a file with -o", path.string());
-  check(force || !std::filesystem::exists(path), "{} exists; pass --force to replace it, or name another file with -o",
-        path.string());
   const std::filesystem::path folder = path.parent_path();
   check(folder.empty() || std::filesystem::is_directory(folder), "there is no folder {} for {}; make it first",
         folder.string(), path.filename().string());
