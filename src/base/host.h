@@ -22,7 +22,7 @@ std::filesystem::path cache_folder();
 /// Seconds of a steady clock.
 double now_seconds();
 
-/// From now on the first Ctrl-C (SIGINT, SIGTERM) sets a flag that interrupted() reads; a second one ends the process
+/// From now on the first Ctrl-C (SIGINT, SIGTERM, SIGHUP unless ignored) sets a flag that interrupted() reads; a second one ends the process
 /// with 130.
 void catch_interrupts();
 bool interrupted();

@@ -40,7 +40,11 @@ void catch_interrupts() {
   // Drivers and libraries below us do not expect their system calls to be cut short.
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  // A closed terminal ends a run as Ctrl-C does, but for one that nohup started to outlive it.
+  struct sigaction hangup{};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
 #endif
 }
 

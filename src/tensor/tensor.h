@@ -51,9 +51,6 @@ class Tensor {
   /// Adds a finished contribution. The buffer may be shared with other tensors and is not written again.
   void add_gradient(Stream& stream, const Buffer& contribution) const;
 
-  /// The same values under another shape of as many elements; shares the gradient too.
-  bool same_as(const Tensor& other) const { return state_ == other.state_; }
-
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -43,8 +43,6 @@ class Trainer {
   TrainResult run(const TrainHooks& hooks);
 
  private:
-  struct Clock;
-
   void do_step(int64_t step);
   void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
   double evaluate();
