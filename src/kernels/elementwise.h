@@ -13,6 +13,7 @@ inline device::webgpu::Dispatch elementwise_dispatch(const device::webgpu::WebGp
   const int64_t elements = wide ? count / 4 : count;
   device::webgpu::Dispatch dispatch;
   dispatch.kernel = kernel;
+  dispatch.variant = wide ? "portable" : "scalar";
   dispatch.prelude = wide ? "alias Value = vec4<f32>;\n" : "alias Value = f32;\n";
   dispatch.params = {to_u32(elements, kernel)};
   dispatch.grid = stream.fold(ceil_div(elements, 256));

@@ -17,10 +17,23 @@ struct KernelCase {
   std::function<CaseResult(device::Stream&)> run;  // makes inputs, launches, compares with the plain loop
 };
 
+/// What `bench kernels` measures: one launch of the door on operands that were made beforehand.
+struct KernelBench {
+  std::string sizes;            // "rows 65536, columns 1024"
+  device::KernelCost cost;      // of one launch: FLOPs, and bytes with each operand moved once
+  std::function<void()> launch;
+  int64_t element_bytes = 4;    // of its widest stream: the copy it is compared with has elements of this width
+};
+
+/// Makes operands of which the largest has about `bytes` (a power of two, 1 MiB or more) and real shapes: a matmul as large as its
+/// arithmetic allows in about the time that `bytes` would take to be read a hundred times.
+using MakeBench = std::function<KernelBench(device::Stream&, int64_t bytes)>;
+
 struct KernelInfo {
   std::string name;     // "rms_norm_backward"
   std::string summary;  // one line: what it computes
   std::vector<KernelCase> cases;
+  MakeBench bench;
 };
 
 /// Every kernel of every folder, in alphabetical order of the folders. Written by the build.

@@ -27,8 +27,13 @@ struct Grid {
 };
 
 /// One launch. The uniform with params follows the storage bindings (binding number bindings.size()), unless params is empty.
+/// (kernel, pass, variant) names the shader: prelude and sources are the same for every launch of one variant, but for the
+/// constants of a size, and the bindings and grid of the "portable" variant are those of the file's head. `athanor kernels` shows
+/// it, and --kernel puts a user's file in its place.
 struct Dispatch {
-  std::string kernel;                        // name in profiles and errors: "matmul_t"
+  std::string kernel;                // name in profiles and errors: "matmul_t"
+  std::string pass;                  // of a kernel that takes several launches: all but the main one have a word, "weight"
+  std::string variant = "portable";  // "scalar" for rows that are no whole vectors, "few_rows", ...
   std::vector<const ShaderSource*> sources;  // joined in order behind the prelude
   std::string prelude;  // lines "const NAME: u32 = 4u;" and "alias Value = vec4<f32>;" of this variant
   const char* entry_point = "main";
