@@ -33,7 +33,7 @@ extern const device::webgpu::ShaderSource ${stem}_wgsl;
     get_filename_component(stem "${door}" NAME_WE)
     if(stem STREQUAL name)
       string(APPEND declarations "std::vector<KernelInfo> ${name}_kernels();\n")
-      string(APPEND calls "      ${name}_kernels(),\n")
+      string(APPEND calls "  add(\"${name}\", ${name}_kernels());\n")
     endif()
   endforeach()
   file(CONFIGURE OUTPUT "${out}/kernel_table.cpp" @ONLY CONTENT
@@ -44,11 +44,13 @@ namespace athanor::kernels {
 ${declarations}
 std::vector<KernelInfo> all_kernels() {
   std::vector<KernelInfo> table;
-  for (std::vector<KernelInfo>& folder : std::vector<std::vector<KernelInfo>>{
-${calls}  }) {
-    for (KernelInfo& kernel : folder) table.push_back(std::move(kernel));
-  }
-  return table;
+  const auto add = [&](const char* folder, std::vector<KernelInfo> kernels) {
+    for (KernelInfo& kernel : kernels) {
+      kernel.folder = folder;
+      table.push_back(std::move(kernel));
+    }
+  };
+${calls}  return table;
 }
 
 }  // namespace athanor::kernels

@@ -2,10 +2,11 @@
 #include "cli/bench_command.h"
 
 #include "base/error.h"
-#include "cli/device_options.h"
+#include "cli/bench_kernels_command.h"
+#include "cli/bench_settings.h"
 #include "cli/output.h"
-#include "cli/setting_flags.h"
 #include "train/bench_train.h"
+#include "train/kernel_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,27 +19,6 @@ struct BenchArguments {
   bool json = false;
   SettingFlags flags;
 };
-
-/// The model of the flags; what they leave open is the small model of docs/benchmarks.md.
-train::TrainSettings settings_of(const BenchArguments& arguments) {
-  train::TrainSettings settings;
-  settings.per_device_train_batch_size = 4;
-  settings.model_config = {0, 256, 1024, 4, 4, 4, 0, 256};
-  settings.model_config.tie_word_embeddings = true;
-  settings.vocab_size = 512;
-  arguments.flags.apply(settings);
-  settings.model_config.vocab_size = settings.vocab_size;
-  settings.model_config.complete("bench train");
-  if (settings.max_length == 0) settings.max_length = settings.model_config.max_position_embeddings;
-  check(settings.max_length <= settings.model_config.max_position_embeddings,
-        "bench train: max_length {} is longer than the model's context of {} tokens; shorten one or lengthen the other",
-        settings.max_length, settings.model_config.max_position_embeddings);
-  settings.data = {"random tokens"};
-  settings.output_dir = "none";
-  settings.max_steps = 1;
-  settings.validate();
-  return settings;
-}
 
 double rate(double amount, double milliseconds) { return milliseconds > 0 ? amount / (milliseconds * 1e-3) : 0; }
 
@@ -89,12 +69,10 @@ void print_table(const train::TrainBench& bench) {
 }
 
 void run_bench_train(const BenchArguments& arguments) {
-  const train::TrainSettings settings = settings_of(arguments);
-  device::DeviceOptions options;
-  options.name = settings.device;
-  options.threads = static_cast<int>(settings.threads);
-  const std::unique_ptr<device::Device> device = open_device_and_say(options);
+  const train::TrainSettings settings = bench_settings(arguments.flags, "bench train");
+  const std::unique_ptr<device::Device> device = open_device_of(settings);
   const train::TrainBench bench = train::bench_train(*device, settings, arguments.steps);
+  train::warn_of_unused_kernel_files(*device, train::read_kernel_files(settings.kernel));
   if (arguments.json) {
     write_output(as_json(bench, device->info()).dump() + "\n");
   } else {
@@ -116,6 +94,7 @@ void add_bench_command(CLI::App& app) {
       "Example:\n  athanor bench train --vocab-size 512 --model-config.hidden-size 256 --per-device-train-batch-size 4 "
       "--json");
   train->callback([arguments] { run_bench_train(*arguments); });
+  add_bench_kernels_command(*bench);
 }
 
 }  // namespace athanor::cli

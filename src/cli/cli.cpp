@@ -16,7 +16,9 @@
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
+#include "cli/explain_command.h"
 #include "cli/generate_command.h"
+#include "cli/kernels_command.h"
 #include "cli/output.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
@@ -32,6 +34,8 @@ void add_commands(CLI::App& app) {
   add_train_command(app);
   add_generate_command(app);
   add_doctor_command(app);
+  add_kernels_command(app);
+  add_explain_command(app);
   add_bench_command(app);
 }
 

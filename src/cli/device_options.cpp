@@ -23,6 +23,15 @@ void add_device_options(CLI::App& command, device::DeviceOptions& options) {
       ->group(group);
 }
 
+void add_kernel_option(CLI::App& command, std::vector<std::string>& values) {
+  command
+      .add_option("--kernel", values,
+                  "A shader of yours in the place of a kernel's portable form, as `athanor kernels --wgsl NAME` prints it")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false)
+      ->group("Device");
+}
+
 std::unique_ptr<device::Device> open_device_and_say(const device::DeviceOptions& options) {
   std::unique_ptr<device::Device> device = device::open_device(options);
   log_info("{}", device::describe(device->info()));

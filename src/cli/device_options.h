@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "device/device.h"
 
@@ -10,6 +12,9 @@ namespace athanor::cli {
 
 /// Adds --device, --threads, --device-memory and --checked. `options` must live as long as the command.
 void add_device_options(CLI::App& command, device::DeviceOptions& options);
+
+/// Adds --kernel NAME=FILE, which may be given several times (train/kernel_files.h). `values` must live as long as the command.
+void add_kernel_option(CLI::App& command, std::vector<std::string>& values);
 
 /// Opens the device and says in one line on stderr which it is.
 std::unique_ptr<device::Device> open_device_and_say(const device::DeviceOptions& options);

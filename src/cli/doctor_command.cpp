@@ -12,7 +12,9 @@
 #include "device/cpu/blas.h"
 #include "device/device_list.h"
 #include "device/device_lost.h"
+#include "kernels/kernel_forms.h"
 #include "kernels/kernel_info.h"
+#include "train/kernel_files.h"
 
 namespace athanor::cli {
 
@@ -22,6 +24,7 @@ using nlohmann::ordered_json;
 
 struct DoctorSettings {
   device::DeviceOptions device;
+  std::vector<std::string> kernel_files;
   bool all_cases = false;
   bool json = false;
 };
@@ -34,6 +37,7 @@ struct KernelCheck {
   kernels::CaseResult worst;
   std::string worst_case;
   std::string error;  // what was thrown instead of a result
+  std::string file;   // --kernel: the user's shader that was judged, on the cases that launch it
 };
 
 struct DeviceCheck {
@@ -94,7 +98,36 @@ void run_case(device::Stream& stream, const kernels::KernelCase& kernel_case, Ke
   }
 }
 
-DeviceCheck check_device(const std::string& name, device::Device& device, bool all_cases,
+/// Runs a kernel's cases; with a file of the user for it, only those that launched the file count.
+void check_kernel(device::Stream& stream, const kernels::KernelInfo& kernel, const DoctorSettings& settings,
+                  KernelCheck& check) {
+  std::vector<std::string> names;  // given for this kernel or a pass of it
+  for (const device::KernelFile& file : settings.device.kernel_files) {
+    if (file.kernel.substr(0, file.kernel.find('/')) == kernel.name) names.push_back(file.kernel);
+  }
+  const auto launches = [&] {
+    int64_t sum = 0;
+    for (const std::string& name : names) sum += kernels::replaced_launches(stream, name);
+    return sum;
+  };
+  for (const std::string& value : settings.kernel_files) {
+    if (value.substr(0, value.find_first_of("/=")) == kernel.name) check.file = value.substr(value.find('=') + 1);
+  }
+  for (const kernels::KernelCase& kernel_case : kernel.cases) {
+    if (!settings.all_cases && !kernel_case.in_doctor) continue;
+    const KernelCheck before = check;
+    const int64_t launched = launches();
+    run_case(stream, kernel_case, check);
+    // A file that the library refuses is never launched; the error stays.
+    if (!names.empty() && launches() == launched && check.error == before.error) check = before;
+  }
+  if (!names.empty() && check.cases == 0) {
+    check.failed = 1;
+    check.error = "no case launches this file; try --all";
+  }
+}
+
+DeviceCheck check_device(const std::string& name, device::Device& device, const DoctorSettings& settings,
                          const ProgressSink& progress) {
   DeviceCheck result;
   result.name = name;
@@ -105,9 +138,7 @@ DeviceCheck check_device(const std::string& name, device::Device& device, bool a
     check.kernel = kernel.name;
     progress(fmt::format("{}: {}", name, kernel.name));
     try {
-      for (const kernels::KernelCase& kernel_case : kernel.cases) {
-        if (all_cases || kernel_case.in_doctor) run_case(device.stream(), kernel_case, check);
-      }
+      check_kernel(device.stream(), kernel, settings, check);
     } catch (const device::DeviceLost& lost) {
       check.failed += 1;
       check.error = lost.what();
@@ -144,6 +175,7 @@ void print_check(const DeviceCheck& check) {
       print("  {:<5} {:<28} {} of {} cases: {}\n", verdict, kernel.kernel, kernel.failed, kernel.cases, kernel.error);
       continue;
     }
+    if (!kernel.file.empty()) print("  {} in the place of {}:\n", kernel.file, kernel.kernel);
     print("  {:<5} {:<28} error {:.1e}, allowed {:.1e} ({} case{}{})\n", verdict, kernel.kernel,
           kernel.worst.largest_error, kernel.worst.allowed_error, kernel.cases, kernel.cases == 1 ? "" : "s",
           kernel.failed == 0 ? ""
@@ -183,6 +215,7 @@ ordered_json to_json(const DeviceCheck& check) {
     entry["worst_case"] = kernel.worst_case;
     entry["where"] = kernel.worst.where;
     if (!kernel.error.empty()) entry["error"] = kernel.error;
+    if (!kernel.file.empty()) entry["file"] = kernel.file;
     object["kernels"].push_back(entry);
   }
   return object;
@@ -201,7 +234,13 @@ ordered_json system_json() {
 
 /// The one device that was asked for, or all there are.
 device::DeviceList devices_to_check(const DoctorSettings& settings, bool has_device) {
-  if (!has_device) return device::list_devices(settings.device);
+  if (!has_device) {
+    device::DeviceList all = device::list_devices(settings.device);
+    // A shader of the user runs through WebGPU only.
+    if (!settings.kernel_files.empty())
+      std::erase_if(all.devices, [](const device::ListedDevice& listed) { return listed.name == "cpu"; });
+    return all;
+  }
   device::DeviceList list;
   list.devices.push_back(
       {settings.device.name, "", [](const device::DeviceOptions& options) { return device::open_device(options); }});
@@ -221,7 +260,7 @@ std::vector<DeviceCheck> check_all(const device::DeviceList& list, const DoctorS
       if (must_open) throw;
       checks.push_back({name, refused.what(), {}, {}, 0});
     }
-    if (device) checks.push_back(check_device(name, *device, settings.all_cases, progress));
+    if (device) checks.push_back(check_device(name, *device, settings, progress));
     if (!settings.json) print_check(checks.back());
     if (!settings.json) flush_output();
   }
@@ -278,11 +317,14 @@ void add_doctor_command(CLI::App& app) {
   add_device_options(*command, settings->device);
   command->add_flag("--all", settings->all_cases, "Every case of every kernel, not only the short ones");
   command->add_flag("--json", settings->json, "Print one JSON object");
+  add_kernel_option(*command, settings->kernel_files);
   read_environment(*command);
   command->footer(
-      "Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu");
+      "Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu\n  athanor "
+      "doctor --kernel matmul_t=mine.wgsl");
   const CLI::Option* device = command->get_option("--device");
   command->callback([settings, command, device] {
+    settings->device.kernel_files = train::read_kernel_files(settings->kernel_files);
     run_doctor(*settings, device->count() > 0, make_progress_sink(is_quiet(*command)));
   });
 }

@@ -18,6 +18,8 @@ void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
             ->group(is_model ? "Model" : "Settings")
             ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
     if (!key.is_list) given.option->expected(1);
+    // Each takes one value a time, so that what stands behind it is an argument of its own.
+    if (key.name == "kernel") given.option->expected(1)->allow_extra_args(false)->type_name("NAME=FILE");
     given.option->default_str(fmt::format("{}", fmt::join(key.get(train::TrainSettings()), " ")));
   }
 }

@@ -45,6 +45,13 @@ struct KernelCost {
   double bytes = 0;
 };
 
+/// One launch, in order.
+struct KernelLaunch {
+  std::string kernel;
+  double milliseconds = 0;
+  KernelCost cost;
+};
+
 /// All launches of one kernel since profiling began.
 struct KernelTime {
   std::string kernel;
@@ -89,7 +96,9 @@ class Stream {
   /// With profiling on, every launch is timed by itself (slower: measure throughput without).
   virtual void set_profiling(bool on) = 0;
   /// Times since profiling was turned on or last taken, slowest first. Waits.
-  virtual std::vector<KernelTime> take_profile() = 0;
+  std::vector<KernelTime> take_profile();
+  /// Every launch since profiling was turned on or last taken, in order. Waits.
+  virtual std::vector<KernelLaunch> take_launches() = 0;
 };
 
 /// Memory held by a device.
@@ -114,6 +123,12 @@ class Device {
   virtual void trim() = 0;
 };
 
+/// A shader of the user (--kernel NAME=FILE) in the place of a kernel's portable form.
+struct KernelFile {
+  std::string kernel;  // "matmul_t", or "rms_norm_backward/weight" for another pass than the main one
+  std::string text;    // WGSL with bindings, entry point `main` and grid as `athanor kernels --wgsl` prints them
+};
+
 struct DeviceOptions {
   std::string name = "auto";    // auto, cpu, webgpu, webgpu:N
   int threads = 0;              // CPU workers; 0: all that this process may use
@@ -121,6 +136,7 @@ struct DeviceOptions {
   bool default_limits = false;  // ask for WebGPU's default limits only (tests)
   double batch_seconds = 0.2;   // bound of one submission
   int64_t memory_bytes = 0;     // --device-memory; 0: what the adapter tells
+  std::vector<KernelFile> kernel_files;
 };
 
 /// Opens the device that the options name. auto: the best hardware adapter through WebGPU; with none, or only a software one, the CPU.

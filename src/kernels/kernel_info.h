@@ -33,7 +33,8 @@ struct KernelInfo {
   std::string name;     // "rms_norm_backward"
   std::string summary;  // one line: what it computes
   std::vector<KernelCase> cases;
-  MakeBench bench;
+  MakeBench bench = {};
+  std::string folder = {};  // of src/kernels, whose chapter teaches it; set by the table
 };
 
 /// Every kernel of every folder, in alphabetical order of the folders. Written by the build.

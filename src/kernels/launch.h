@@ -20,7 +20,9 @@ void launch(Stream& stream, std::string_view kernel, const device::KernelCost& c
     device::cpu::KernelTimer timer(cpu, kernel, cost);
     on_cpu(cpu);
   } else {
-    on_webgpu(device::webgpu::as_webgpu(stream));
+    device::webgpu::WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
+    webgpu.enter(kernel, cost);
+    on_webgpu(webgpu);
   }
 }
 

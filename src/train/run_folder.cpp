@@ -38,6 +38,11 @@ std::string read_text(const fs::path& path) {
 
 }  // namespace
 
+fs::path RunFolder::kernel(std::string name) const {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return path_ / "kernels" / (name + ".wgsl");
+}
+
 fs::path RunFolder::checkpoint(int64_t step) const { return path_ / fmt::format("{}{}", kPrefix, step); }
 
 bool RunFolder::holds_run() const { return fs::exists(config()) || fs::exists(metrics()) || !checkpoints().empty(); }

@@ -26,6 +26,8 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path samples() const { return path_ / "samples.jsonl"; }
   std::filesystem::path checkpoint(int64_t step) const;
+  /// A shader of the user that the run uses: kernels/NAME.wgsl, with "." for the "/" of a pass.
+  std::filesystem::path kernel(std::string name) const;
 
   /// True when a run was begun here.
   bool holds_run() const;

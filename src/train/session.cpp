@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
+#include "train/kernel_files.h"
 #include "train/schedule.h"
 #include "train/sizing.h"
 
@@ -18,6 +19,7 @@ device::DeviceOptions device_options(const TrainSettings& settings) {
   device::DeviceOptions options;
   options.name = settings.device;
   options.threads = static_cast<int>(settings.threads);
+  options.kernel_files = read_kernel_files(settings.kernel);
   return options;
 }
 
@@ -32,6 +34,21 @@ void check_folder(const TrainSettings& settings, const RunFolder& run, Resume re
 void write_down_device(const device::DeviceInfo& info, TrainSettings& settings) {
   if (settings.device == "auto") settings.device = device::name_of(info.backend);
   settings.threads = info.threads;
+}
+
+/// The user's shaders move into the run, so that it repeats whatever becomes of the files it was given.
+void keep_kernel_files(const RunFolder& run, TrainSettings& settings) {
+  for (std::string& line : settings.kernel) {
+    const size_t equals = line.find('=');
+    const std::string name = line.substr(0, equals);
+    const fs::path kept = run.kernel(name);
+    const fs::path given = line.substr(equals + 1);
+    line = name + "=" + kept.string();
+    if (fs::exists(kept) && fs::equivalent(kept, given)) continue;
+    fs::create_directories(kept.parent_path());
+    const std::vector<device::KernelFile> read = read_kernel_files({name + "=" + given.string()});
+    write_file(kept, read.front().text);
+  }
 }
 
 TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
@@ -53,6 +70,7 @@ TrainResult train_on(device::Device& device, TrainSettings settings, Resume resu
     log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
   }
   run.create();
+  keep_kernel_files(run, settings);
   if (!lock) lock.emplace(run.path());
   check_folder(settings, run, resume);  // again, now that nobody else can begin here
   write_file(run.config(), to_yaml(settings));

@@ -144,6 +144,8 @@ std::vector<SettingKey> make_keys() {
           [](const S& s) { return fmt::format("{}", s.seed); }),
       text("device", "auto, cpu, webgpu or webgpu:N", &S::device),
       integer("threads", "threads of the CPU device; 0: all", &S::threads),
+      {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it", true,
+       [](S& s, const Values& values) { s.kernel = values; }, [](const S& s) { return s.kernel; }},
   };
 }
 

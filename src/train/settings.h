@@ -54,7 +54,8 @@ struct TrainSettings {
   uint64_t seed = 1;
 
   std::string device = "auto";
-  int64_t threads = 0;  // CPU workers; 0: all
+  int64_t threads = 0;               // CPU workers; 0: all
+  std::vector<std::string> kernel;   // NAME=FILE.wgsl: shaders of the user (train/kernel_files.h)
 
   /// Throws Error, naming the key, for values that make no run.
   void validate() const;

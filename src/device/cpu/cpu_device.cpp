@@ -6,7 +6,7 @@
 #include "device/cpu/simd.h"
 
 #include <cstring>
-#include <map>
+#include <utility>
 #include <thread>
 
 namespace athanor::device::cpu {
@@ -58,14 +58,14 @@ class CpuStreamImpl : public CpuStream {
   void wait() override {}
   void set_profiling(bool on) override;
   bool is_profiling() const override { return profiling_; }
-  std::vector<KernelTime> take_profile() override;
+  std::vector<KernelLaunch> take_launches() override;
   void record_time(std::string_view kernel, const KernelCost& cost, double milliseconds) override;
 
  private:
   CpuDevice& device_;
   ThreadPool threads_;
   bool profiling_ = false;
-  std::map<std::string, KernelTime, std::less<>> times_;
+  std::vector<KernelLaunch> launches_;
 };
 
 class CpuDevice : public Device {
@@ -163,27 +163,13 @@ void CpuStreamImpl::fill_zero(const Buffer& to) {
 
 void CpuStreamImpl::set_profiling(bool on) {
   profiling_ = on;
-  times_.clear();
+  launches_.clear();
 }
 
-std::vector<KernelTime> CpuStreamImpl::take_profile() {
-  std::vector<KernelTime> times;
-  for (auto& [name, time] : times_) times.push_back(time);
-  std::sort(times.begin(), times.end(),
-            [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
-  times_.clear();
-  return times;
-}
+std::vector<KernelLaunch> CpuStreamImpl::take_launches() { return std::exchange(launches_, {}); }
 
 void CpuStreamImpl::record_time(std::string_view kernel, const KernelCost& cost, double milliseconds) {
-  auto found = times_.find(kernel);
-  if (found == times_.end())
-    found = times_.emplace(std::string(kernel), KernelTime{std::string(kernel), 0, 0, 0, 0}).first;
-  KernelTime& time = found->second;
-  time.launches += 1;
-  time.milliseconds += milliseconds;
-  time.flops += cost.flops;
-  time.bytes += cost.bytes;
+  launches_.push_back({std::string(kernel), milliseconds, cost});
 }
 
 }  // namespace
@@ -205,6 +191,9 @@ KernelTimer::~KernelTimer() {
 }
 
 std::unique_ptr<Device> open_cpu_device(const DeviceOptions& options) {
+  check(options.kernel_files.empty(),
+        "--kernel: {} stands for a WGSL shader but the device is the CPU; choose --device webgpu",
+        options.kernel_files.empty() ? "" : options.kernel_files.front().kernel);
   check(options.threads >= 0 && options.threads <= 1024, "device: {} threads; pass 1 to 1024, or 0 for all",
         options.threads);
   return std::make_unique<CpuDevice>(options, options.threads > 0 ? options.threads : available_threads());

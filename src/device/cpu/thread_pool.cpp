@@ -1,4 +1,5 @@
-// Workers wait on a generation counter; chunks are taken from an atomic index, so that an uneven machine stays busy.
+// Workers wait on a generation counter; chunks are taken from an atomic index, so that an uneven machine stays busy. A worker that
+// comes when all chunks are taken is not waited for: on a busy machine it may not run for milliseconds.
 #include "device/cpu/thread_pool.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ struct AlignedFree {
   void operator()(float* memory) const { std::free(memory); }
 };
 
+constexpr uint32_t kOpen = 1U << 31;
+
 struct Scratch {
   std::unique_ptr<float, AlignedFree> memory;
   int64_t count = 0;
@@ -41,12 +44,12 @@ struct ThreadPool::State {
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
 
-  // The job: written by the caller before the generation moves on.
+  // The job: written by the caller while the gate is shut and nobody is inside.
   const std::function<void(int64_t, int64_t, int)>* body = nullptr;
   int64_t count = 0;
   int64_t chunk = 1;
   std::atomic<int64_t> next{0};
-  std::atomic<int> busy{0};
+  std::atomic<uint32_t> gate{0};  // kOpen, and how many workers are inside
   std::atomic<uint32_t> generation{0};
   std::atomic<bool> stopping{false};
   std::mutex error_lock;
@@ -79,8 +82,31 @@ struct ThreadPool::State {
       }
       seen = generation.load(std::memory_order_acquire);
       if (stopping.load(std::memory_order_acquire)) return;
+      if (!enter()) continue;  // too late: the job is done
       run_chunks(worker);
-      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) busy.notify_one();
+      if (gate.fetch_sub(1, std::memory_order_acq_rel) == 1) gate.notify_one();
+    }
+  }
+
+  bool enter() {
+    uint32_t seen = gate.load(std::memory_order_acquire);
+    while ((seen & kOpen) != 0) {
+      if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
+
+  /// Shuts the gate and waits for those inside.
+  void finish() {
+    gate.fetch_and(~kOpen, std::memory_order_acq_rel);
+    int spins = 0;
+    for (uint32_t inside = gate.load(std::memory_order_acquire); inside != 0;
+         inside = gate.load(std::memory_order_acquire)) {
+      if (++spins < kSpins) {
+        relax();
+      } else {
+        gate.wait(inside, std::memory_order_acquire);
+      }
     }
   }
 };
@@ -113,19 +139,11 @@ void ThreadPool::parallel_for(int64_t count, int64_t chunk, const std::function<
   state.count = count;
   state.chunk = chunk;
   state.next.store(0, std::memory_order_relaxed);
-  state.busy.store(static_cast<int>(state.workers.size()), std::memory_order_relaxed);
+  state.gate.store(kOpen, std::memory_order_release);
   state.generation.fetch_add(1, std::memory_order_acq_rel);
   state.generation.notify_all();
   state.run_chunks(0);
-  int spins = 0;
-  for (int left = state.busy.load(std::memory_order_acquire); left != 0;
-       left = state.busy.load(std::memory_order_acquire)) {
-    if (++spins < kSpins) {
-      relax();
-    } else {
-      state.busy.wait(left, std::memory_order_acquire);
-    }
-  }
+  state.finish();
   if (state.error) std::rethrow_exception(std::exchange(state.error, nullptr));
 }
 

@@ -2,6 +2,8 @@
 // variant does not read is allowed.
 #include "device/webgpu/pipeline_cache.h"
 
+#include "device/webgpu/shader_text.h"
+
 namespace athanor::device::webgpu {
 
 void PipelineCache::write_key(const Dispatch& dispatch) {
@@ -70,17 +72,7 @@ const BindingLayout& PipelineCache::layout_for(const Dispatch& dispatch) {
 }
 
 Owned<WGPUShaderModule> PipelineCache::create_module(const Dispatch& dispatch) {
-  std::string text;
-  if (dispatch.needs_f16) text += "enable f16;\n";
-  // naga has the subgroup functions but refuses the directive.
-  if (dispatch.needs_subgroups && gpu_.api().is_dawn) text += "enable subgroups;\n";
-  text += dispatch.prelude;
-  text += '\n';
-  for (const ShaderSource* source : dispatch.sources) {
-    text += source->text;
-    text += '\n';
-  }
-
+  const std::string text = shader_text(dispatch, gpu_.api().is_dawn);
   WGPUShaderSourceWGSL source = WGPU_SHADER_SOURCE_WGSL_INIT;
   source.code = view(text);
   WGPUShaderModuleDescriptor description = WGPU_SHADER_MODULE_DESCRIPTOR_INIT;

@@ -7,7 +7,7 @@ namespace athanor::device::webgpu {
 
 void Profiler::turn(bool on) {
   on_ = on;
-  times_.clear();
+  finished_.clear();
   batches_.clear();
   launches_.clear();
   if (on && gpu_.has_timestamps() && !queries_) make_queries();
@@ -30,7 +30,7 @@ void Profiler::make_queries() {
 
 const WGPUPassTimestampWrites* Profiler::next_launch(const Dispatch& dispatch) {
   const auto index = static_cast<uint32_t>(2 * launches_.size());
-  launches_.push_back({dispatch.kernel, dispatch.cost});
+  launches_.push_back({dispatch.kernel, 0, dispatch.cost});
   writes_.querySet = queries_.get();
   writes_.beginningOfPassWriteIndex = index;
   writes_.endOfPassWriteIndex = index + 1;
@@ -60,26 +60,18 @@ void Profiler::read_finished() {
       const uint64_t end = ticks[2 * i + 1];
       // Some drivers let a pass end before it began; such a time is no time.
       const double elapsed = end > begin ? static_cast<double>(end - begin) : 0;
-      add(batch.launches[i].kernel, batch.launches[i].cost, elapsed * nanoseconds_per_tick_ * 1e-6);
+      batch.launches[i].milliseconds = elapsed * nanoseconds_per_tick_ * 1e-6;
+      finished_.push_back(std::move(batch.launches[i]));
     }
     return true;
   });
 }
 
 void Profiler::add_wall_time(const Dispatch& dispatch, double milliseconds) {
-  add(dispatch.kernel, dispatch.cost, milliseconds);
+  finished_.push_back({dispatch.kernel, milliseconds, dispatch.cost});
 }
 
-void Profiler::add(const std::string& kernel, const KernelCost& cost, double milliseconds) {
-  KernelTime& time = times_[kernel];
-  time.kernel = kernel;
-  time.launches += 1;
-  time.milliseconds += milliseconds;
-  time.flops += cost.flops;
-  time.bytes += cost.bytes;
-}
-
-std::vector<KernelTime> Profiler::take() {
+std::vector<KernelLaunch> Profiler::take() {
   gpu_.wait_until([&] {
     return std::all_of(batches_.begin(), batches_.end(), [](const TimedBatch& batch) {
       return batch.slot->state == StagingSlot::State::Mapped || batch.slot->state == StagingSlot::State::Failed;
@@ -90,11 +82,7 @@ std::vector<KernelTime> Profiler::take() {
           batch.slot->failure);
   }
   read_finished();
-  std::vector<KernelTime> sorted;
-  for (auto& [name, time] : std::exchange(times_, {})) sorted.push_back(std::move(time));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const KernelTime& a, const KernelTime& b) { return a.milliseconds > b.milliseconds; });
-  return sorted;
+  return std::exchange(finished_, {});
 }
 
 void Profiler::close() {

@@ -4,7 +4,7 @@
 
 #include "device/webgpu/staging_pool.h"
 
-#include <map>
+#include <vector>
 
 namespace athanor::device::webgpu {
 
@@ -23,22 +23,17 @@ class Profiler {
   std::shared_ptr<StagingSlot> end_batch(WGPUCommandEncoder encoder);
   void add_wall_time(const Dispatch& dispatch, double milliseconds);
 
-  /// All batches are done. Slowest first.
-  std::vector<KernelTime> take();
+  /// Every launch in order. Waits for all batches, which have been handed in.
+  std::vector<KernelLaunch> take();
   void close();
 
  private:
-  struct Launch {
-    std::string kernel;
-    KernelCost cost;
-  };
   struct TimedBatch {
     std::shared_ptr<StagingSlot> slot;
-    std::vector<Launch> launches;
+    std::vector<KernelLaunch> launches;
   };
   void make_queries();
   void read_finished();
-  void add(const std::string& kernel, const KernelCost& cost, double milliseconds);
 
   Gpu& gpu_;
   StagingPool& staging_;
@@ -48,9 +43,9 @@ class Profiler {
   Owned<WGPUBuffer> resolved_;
   WGPUPassTimestampWrites writes_ = WGPU_PASS_TIMESTAMP_WRITES_INIT;
   double nanoseconds_per_tick_ = 1;
-  std::vector<Launch> launches_;  // of the batch at hand
+  std::vector<KernelLaunch> launches_;  // of the batch at hand
   std::vector<TimedBatch> batches_;
-  std::map<std::string, KernelTime> times_;
+  std::vector<KernelLaunch> finished_;
 };
 
 }  // namespace athanor::device::webgpu

@@ -26,15 +26,17 @@ Limits limits_of(const WGPULimits& given) {
 
 }  // namespace
 
-RecordingStream::RecordingStream(Device& device, Gpu& gpu, const BufferPool& pool, double batch_seconds)
+RecordingStream::RecordingStream(Device& device, Gpu& gpu, const BufferPool& pool, const DeviceOptions& options)
     : device_(device),
       gpu_(gpu),
       pool_(pool),
       limits_(limits_of(gpu.limits())),
       adapter_max_workgroups_(limits_.max_workgroups_per_dimension),
-      clock_(batch_seconds, gpu.info().is_software),
+      clock_(options.batch_seconds, gpu.info().is_software),
       staging_(gpu),
       profiler_(gpu, staging_, kMostLaunches),
+      kernel_files_(options.kernel_files),
+      uses_kernel_files_(!options.kernel_files.empty()),
       pipelines_(gpu),
       uniforms_(create_buffer(gpu, kMostLaunches * kUniformSlotBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst,
                               "params")),
@@ -106,11 +108,12 @@ void RecordingStream::check_dispatch(const Dispatch& dispatch) const {
   check_aliases(dispatch);
 }
 
-void RecordingStream::dispatch(const Dispatch& dispatch) {
+void RecordingStream::dispatch(const Dispatch& asked) {
   gpu_.check_thread("dispatch");
   gpu_.check_alive(doing_);
-  check_dispatch(dispatch);
-  if (dispatch.grid.x == 0 || dispatch.grid.y == 0 || dispatch.grid.z == 0) return;
+  check_dispatch(asked);
+  if (asked.grid.x == 0 || asked.grid.y == 0 || asked.grid.z == 0) return;
+  const Dispatch& dispatch = uses_kernel_files_ ? kernel_files_.replace(asked) : asked;
   const Pipeline& pipeline = pipelines_.find(dispatch);
   const bool timed_by_wall = profiler_.is_on() && !profiler_.uses_timestamps();
   if (timed_by_wall) wait();

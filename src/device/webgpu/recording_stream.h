@@ -5,6 +5,7 @@
 #include "device/webgpu/batch_clock.h"
 #include "device/webgpu/bind_group_cache.h"
 #include "device/webgpu/buffer_pool.h"
+#include "device/webgpu/kernel_files.h"
 #include "device/webgpu/pipeline_cache.h"
 #include "device/webgpu/profiler.h"
 #include "device/webgpu/staging_pool.h"
@@ -15,13 +16,16 @@ namespace athanor::device::webgpu {
 
 class RecordingStream final : public WebGpuStream {
  public:
-  RecordingStream(Device& device, Gpu& gpu, const BufferPool& pool, double batch_seconds);
+  RecordingStream(Device& device, Gpu& gpu, const BufferPool& pool, const DeviceOptions& options);
 
   Device& device() override { return device_; }
   const Limits& limits() const override { return limits_; }
   bool has_f16() const override { return gpu_.has_f16(); }
   bool has_subgroups() const override { return gpu_.has_subgroups(); }
   void set_max_workgroups(uint32_t limit) override;
+  bool is_replaced(std::string_view kernel) const override { return uses_kernel_files_ && kernel_files_.has(kernel); }
+  void use_kernel_files(bool use) override { uses_kernel_files_ = use && !kernel_files_.is_empty(); }
+  int64_t replaced_launches(std::string_view name) const override { return kernel_files_.launches(name); }
   void dispatch(const Dispatch& dispatch) override;
 
   void upload(const Buffer& to, std::span<const std::byte> bytes) override;
@@ -32,7 +36,7 @@ class RecordingStream final : public WebGpuStream {
   void submit() override;
   void wait() override;
   void set_profiling(bool on) override;
-  std::vector<KernelTime> take_profile() override;
+  std::vector<KernelLaunch> take_launches() override;
 
   /// Waits for a slot's bytes; for the readbacks.
   void finish_reading(StagingSlot& slot, std::span<std::byte> bytes);
@@ -95,6 +99,8 @@ class RecordingStream final : public WebGpuStream {
   BatchClock clock_;
   StagingPool staging_;
   Profiler profiler_;
+  KernelFiles kernel_files_;
+  bool uses_kernel_files_ = false;
   PipelineCache pipelines_;
   Owned<WGPUBuffer> uniforms_;
   std::vector<std::byte> params_;  // of the batch, a slot a launch

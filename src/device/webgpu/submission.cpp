@@ -122,7 +122,7 @@ void RecordingStream::set_profiling(bool on) {
   profiler_.turn(on);
 }
 
-std::vector<KernelTime> RecordingStream::take_profile() {
+std::vector<KernelLaunch> RecordingStream::take_launches() {
   wait();
   return profiler_.take();
 }

@@ -13,7 +13,7 @@ class WebGpuDevice final : public Device {
   WebGpuDevice(Adapter adapter, const DeviceOptions& options)
       : gpu_(std::move(adapter), options),
         pool_(std::make_shared<BufferPool>(gpu_)),
-        stream_(*this, gpu_, *pool_, options.batch_seconds) {
+        stream_(*this, gpu_, *pool_, options) {
     pool_->before_release = [this] { stream_.submit(); };
     pool_->after_release = [this](std::span<const uint64_t> ids) { stream_.forget_buffers(ids); };
   }

@@ -10,6 +10,8 @@
 
 namespace athanor::device::webgpu {
 
+inline constexpr std::string_view kPortable = "portable";
+
 enum class Access { Read, ReadWrite };
 
 struct Binding {
@@ -62,6 +64,24 @@ class WebGpuStream : public Stream {
   virtual bool has_subgroups() const = 0;
   /// Checks bindings (size, alignment, no buffer both read and written), then records. Throws Error with kernel and sizes.
   virtual void dispatch(const Dispatch& dispatch) = 0;
+  /// A file of the user stands in for the portable form of this kernel, or of a pass of it: where the shape permits it, launch that
+  /// form and none of the faster ones.
+  virtual bool is_replaced(std::string_view kernel) const {
+    static_cast<void>(kernel);
+    return false;
+  }
+  /// Launches so far that ran the user's file for this name.
+  virtual int64_t replaced_launches(std::string_view name) const {
+    static_cast<void>(name);
+    return 0;
+  }
+  /// Whether the user's files are launched at all; a bench times ours beside them.
+  virtual void use_kernel_files(bool use) { static_cast<void>(use); }
+  /// The door of a kernel was called; what it dispatches comes next. Only a dry run cares.
+  virtual void enter(std::string_view kernel, const KernelCost& cost) {
+    static_cast<void>(kernel);
+    static_cast<void>(cost);
+  }
   /// Lowers the limit on workgroups a dimension, so that tests reach the folding with small data.
   virtual void set_max_workgroups(uint32_t limit) = 0;
   /// Groups folded on a 2-D grid: shaders compute index = workgroup_id.x + workgroup_id.y * num_workgroups.x and must

@@ -1,0 +1,20 @@
+// The model that `bench train` and `explain` take when the flags leave it open.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "cli/setting_flags.h"
+#include "device/device.h"
+#include "train/settings.h"
+
+namespace athanor::cli {
+
+/// The model of the flags; what they leave open is the small model of docs/benchmarks.md. Throws Error, naming the command, for
+/// values that make no model.
+train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view command);
+
+/// The device that the settings name, with the user's shaders, opened and named on stderr.
+std::unique_ptr<device::Device> open_device_of(const train::TrainSettings& settings);
+
+}  // namespace athanor::cli

@@ -1,0 +1,26 @@
+// A WebGPU device that runs nothing and notes every launch: what `kernels` lists and `explain` tells comes from the launchers themselves,
+// without a GPU.
+#pragma once
+
+#include "device/webgpu/webgpu_stream.h"
+
+#include <functional>
+
+namespace athanor::device::webgpu {
+
+struct DryRun {
+  DeviceInfo info;  // of the device it stands for; its chunk_bytes decides how work is cut
+  Limits limits;    // WebGPU's defaults, or those of an adapter
+  bool has_f16 = false;
+  bool has_subgroups = false;
+  std::function<void(std::string_view kernel, const KernelCost& cost)> on_door;  // the door of a kernel was called; may be empty
+  std::function<void(const Dispatch&)> on_dispatch;                              // may be empty
+};
+
+/// Buffers hold nothing; a download gives zeros.
+std::unique_ptr<Device> open_dry_device(DryRun run);
+
+/// What a dry run needs to stand for this device: its limits and features where it is WebGPU, the defaults where it is the CPU.
+DryRun dry_run_of(Device& device);
+
+}  // namespace athanor::device::webgpu

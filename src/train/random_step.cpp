@@ -1,0 +1,27 @@
+// Steps on random tokens.
+#include "train/random_step.h"
+
+namespace athanor::train {
+
+RandomStep::RandomStep(device::Stream& stream, const TrainSettings& settings)
+    : model_(stream, settings.model_config, nn::Trained::Yes),
+      step_(stream, model_, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No),
+      rows_{settings.per_device_train_batch_size, settings.max_length},
+      accumulation_(settings.gradient_accumulation_steps),
+      vocabulary_(static_cast<uint64_t>(settings.model_config.vocab_size)),
+      random_(settings.seed, RandomStream::Test) {
+  model_.parameters().initialize(stream, settings.seed);
+}
+
+void RandomStep::run() {
+  std::vector<uint32_t> ids(static_cast<size_t>(rows_.batch * rows_.length));
+  step_.begin(tokens_per_step());
+  for (int64_t micro = 0; micro < accumulation_; ++micro) {
+    for (uint32_t& id : ids) id = static_cast<uint32_t>(random_.below(vocabulary_));
+    const std::vector<int32_t> targets(ids.begin(), ids.end());
+    step_.add(ids, targets, rows_);
+  }
+  step_.finish(1e-4);
+}
+
+}  // namespace athanor::train
