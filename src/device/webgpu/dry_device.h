@@ -13,6 +13,7 @@ struct DryRun {
   Limits limits;    // WebGPU's defaults, or those of an adapter
   bool has_f16 = false;
   bool has_subgroups = false;
+  std::vector<SubgroupMatrix> subgroup_matrices;
   std::function<void(std::string_view kernel, const KernelCost& cost)> on_door;  // the door of a kernel was called; may be empty
   std::function<void(const Dispatch&)> on_dispatch;                              // may be empty
 };

@@ -69,6 +69,26 @@ struct DawnMemoryHeaps {
 constexpr auto kDawnFeatureMemoryHeaps = static_cast<WGPUFeatureName>(0x00050014);
 constexpr uint64_t kHeapIsDeviceLocal = 1;
 
+/// Likewise, for chromium_experimental_subgroup_matrix.
+struct DawnSubgroupMatrixConfigs {
+  struct Config {
+    uint32_t component;  // 1: f32, 2: f16
+    uint32_t result_component;
+    uint32_t m;
+    uint32_t n;
+    uint32_t k;
+  };
+  WGPUChainedStruct chain{nullptr, static_cast<WGPUSType>(0x0005003B)};
+  size_t count = 0;
+  const Config* configs = nullptr;
+};
+constexpr auto kDawnFeatureSubgroupMatrix = static_cast<WGPUFeatureName>(0x00050034);
+
+SubgroupMatrix::Component component_of(uint32_t dawn) {
+  if (dawn == 1) return SubgroupMatrix::Component::F32;
+  return dawn == 2 ? SubgroupMatrix::Component::F16 : SubgroupMatrix::Component::Other;
+}
+
 }  // namespace
 
 Gpu::Gpu(Adapter adapter, const DeviceOptions& options) : adapter_(std::move(adapter)), checked_(options.checked) {
@@ -93,6 +113,8 @@ void Gpu::request_device(const DeviceOptions& options) {
   has_subgroups_ = use(WGPUFeatureName_Subgroups, "subgroups");
   if (!api().is_dawn) has_subgroups_ |= use(static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup), "subgroups");
   has_timestamps_ = use(WGPUFeatureName_TimestampQuery, "timestamp-query");
+  if (api().is_dawn && has_f16_ && has_subgroups_ && use(kDawnFeatureSubgroupMatrix, "subgroup-matrix"))
+    subgroup_matrices_ = adapter_subgroup_matrices();
 
   WGPULimits wanted = WGPU_LIMITS_INIT;
   check(api().AdapterGetLimits(adapter_.adapter.get(), &wanted) == WGPUStatus_Success,
@@ -146,6 +168,21 @@ int64_t Gpu::adapter_memory_bytes() const {
     api().AdapterInfoFreeMembers(info);
   }
   return largest;
+}
+
+std::vector<SubgroupMatrix> Gpu::adapter_subgroup_matrices() const {
+  DawnSubgroupMatrixConfigs found;
+  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
+  info.nextInChain = &found.chain;
+  std::vector<SubgroupMatrix> matrices;
+  if (api().AdapterGetInfo(adapter_.adapter.get(), &info) != WGPUStatus_Success) return matrices;
+  for (size_t i = 0; found.configs != nullptr && i < found.count; ++i) {
+    const DawnSubgroupMatrixConfigs::Config& config = found.configs[i];
+    matrices.push_back({component_of(config.component), component_of(config.result_component), config.m, config.n,
+                        config.k});
+  }
+  api().AdapterInfoFreeMembers(info);
+  return matrices;
 }
 
 void Gpu::fill_info(const DeviceOptions& options) {

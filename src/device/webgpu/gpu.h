@@ -71,6 +71,7 @@ class Gpu {
   bool has_f16() const { return has_f16_; }
   bool has_subgroups() const { return has_subgroups_; }
   bool has_timestamps() const { return has_timestamps_; }
+  std::span<const SubgroupMatrix> subgroup_matrices() const { return subgroup_matrices_; }
   bool is_checked() const { return checked_; }
   Incidents& incidents() { return *incidents_; }
 
@@ -107,6 +108,7 @@ class Gpu {
   void request_device(const DeviceOptions& options);
   void fill_info(const DeviceOptions& options);
   int64_t adapter_memory_bytes() const;
+  std::vector<SubgroupMatrix> adapter_subgroup_matrices() const;
   void push_error_scopes();
   std::string pop_error_scopes();
   void rest(int rounds) const;
@@ -122,6 +124,7 @@ class Gpu {
   bool has_f16_ = false;
   bool has_subgroups_ = false;
   bool has_timestamps_ = false;
+  std::vector<SubgroupMatrix> subgroup_matrices_;
   bool checked_ = false;
 };
 

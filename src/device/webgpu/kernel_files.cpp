@@ -28,6 +28,7 @@ const Dispatch& KernelFiles::replace(const Dispatch& dispatch) {
   replaced_.entry_point = "main";
   replaced_.needs_f16 = false;
   replaced_.needs_subgroups = false;
+  replaced_.needs_subgroup_matrix = false;
   return replaced_;
 }
 

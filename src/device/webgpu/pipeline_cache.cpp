@@ -18,6 +18,7 @@ void PipelineCache::write_key(const Dispatch& dispatch) {
   key_ += signature_;
   key_ += dispatch.needs_f16 ? 'h' : '-';
   key_ += dispatch.needs_subgroups ? 's' : '-';
+  key_ += dispatch.needs_subgroup_matrix ? 'm' : '-';
   key_ += dispatch.entry_point;
   key_ += '\0';
   key_ += dispatch.prelude;
@@ -98,6 +99,9 @@ Pipeline PipelineCache::compile(const Dispatch& dispatch) {
         gpu_.info().name);
   check(!dispatch.needs_subgroups || gpu_.has_subgroups(),
         "{}: this variant needs subgroups, which {} does not offer; use the one without", dispatch.kernel,
+        gpu_.info().name);
+  check(!dispatch.needs_subgroup_matrix || !gpu_.subgroup_matrices().empty(),
+        "{}: this variant needs subgroup matrices, which {} does not offer; use the one without", dispatch.kernel,
         gpu_.info().name);
   Pipeline pipeline;
   pipeline.layout = &layout_for(dispatch);

@@ -22,6 +22,7 @@ class RecordingStream final : public WebGpuStream {
   const Limits& limits() const override { return limits_; }
   bool has_f16() const override { return gpu_.has_f16(); }
   bool has_subgroups() const override { return gpu_.has_subgroups(); }
+  std::span<const SubgroupMatrix> subgroup_matrices() const override { return gpu_.subgroup_matrices(); }
   void set_max_workgroups(uint32_t limit) override;
   bool is_replaced(std::string_view kernel) const override { return uses_kernel_files_ && kernel_files_.has(kernel); }
   void use_kernel_files(bool use) override { uses_kernel_files_ = use && !kernel_files_.is_empty(); }

@@ -143,6 +143,7 @@ std::string shader_text(const Dispatch& dispatch, bool is_dawn) {
   std::string text;
   if (dispatch.needs_f16) text += "enable f16;\n";
   if (dispatch.needs_subgroups && is_dawn) text += "enable subgroups;\n";
+  if (dispatch.needs_subgroup_matrix) text += "enable chromium_experimental_subgroup_matrix;\n";
   text += dispatch.prelude;
   for (const ShaderSource* source : dispatch.sources) {
     if (!text.empty()) text += '\n';

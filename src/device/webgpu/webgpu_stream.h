@@ -45,6 +45,17 @@ struct Dispatch {
   KernelCost cost;
   bool needs_f16 = false;  // the launcher puts "enable f16;" in front
   bool needs_subgroups = false;
+  bool needs_subgroup_matrix = false;  // Dawn's chromium_experimental_subgroup_matrix
+};
+
+/// A matrix product that the adapter's units do at once: (M, K) by (K, N).
+struct SubgroupMatrix {
+  enum class Component { F32, F16, Other };
+  Component operand = Component::Other;
+  Component result = Component::Other;
+  uint32_t m = 0;
+  uint32_t n = 0;
+  uint32_t k = 0;
 };
 
 uint32_t float_bits(float value);
@@ -62,6 +73,8 @@ class WebGpuStream : public Stream {
   virtual const Limits& limits() const = 0;
   virtual bool has_f16() const = 0;
   virtual bool has_subgroups() const = 0;
+  /// What the adapter reports; empty without the extension.
+  virtual std::span<const SubgroupMatrix> subgroup_matrices() const = 0;
   /// Checks bindings (size, alignment, no buffer both read and written), then records. Throws Error with kernel and sizes.
   virtual void dispatch(const Dispatch& dispatch) = 0;
   /// A file of the user stands in for the portable form of this kernel, or of a pass of it: where the shape permits it, launch that
