@@ -8,6 +8,8 @@ function(athanor_embed_kernels target)
   file(GLOB doors CONFIGURE_DEPENDS "${source_dir}/*/*.cpp")
 
   set(generated "")
+  set(shader_includes "")
+  set(shader_texts "")
   foreach(shader ${shaders})
     get_filename_component(stem "${shader}" NAME_WE)
     set(cpp "${out}/${stem}_wgsl.cpp")
@@ -15,6 +17,8 @@ function(athanor_embed_kernels target)
       COMMAND ${CMAKE_COMMAND} -DSHADER=${shader} -DSTEM=${stem} -DOUT=${cpp} -P "${CMAKE_SOURCE_DIR}/cmake/EmbedShader.cmake"
       DEPENDS "${shader}" "${CMAKE_SOURCE_DIR}/cmake/EmbedShader.cmake" VERBATIM)
     list(APPEND generated "${cpp}")
+    string(APPEND shader_includes "#include \"kernels/wgsl/${stem}.h\"\n")
+    string(APPEND shader_texts "      ${stem}_wgsl.text,\n")
     file(CONFIGURE OUTPUT "${out}/wgsl/${stem}.h" @ONLY CONTENT
 "// Generated from ${stem}.wgsl.
 #pragma once
@@ -40,6 +44,8 @@ extern const device::webgpu::ShaderSource ${stem}_wgsl;
 "// Generated: every folder of src/kernels.
 #include \"kernels/kernel_info.h\"
 
+#include \"base/hash.h\"
+${shader_includes}
 namespace athanor::kernels {
 ${declarations}
 std::vector<KernelInfo> all_kernels() {
@@ -51,6 +57,16 @@ std::vector<KernelInfo> all_kernels() {
     }
   };
 ${calls}  return table;
+}
+
+std::string shaders_digest() {
+  std::string all;
+  for (const std::string_view text : {
+${shader_texts}  }) {
+    all += text;
+    all += '\\0';
+  }
+  return hash_hex(std::as_bytes(std::span(all)));
 }
 
 }  // namespace athanor::kernels

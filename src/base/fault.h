@@ -8,7 +8,7 @@
 namespace athanor {
 
 /// True when the named fault is due now. Names in use: "disk-full" (any file write), "no-write" (opening a file to
-/// write), "device-lost" (a submission to a WebGPU device), "no-exchange" (a system that cannot swap two folders in one
+/// write), "device-lost" (a submission to a WebGPU device), "wrong-kernel" (a case of the check at an adapter's first use), "no-exchange" (a system that cannot swap two folders in one
 /// step).
 bool fault_due(std::string_view name);
 

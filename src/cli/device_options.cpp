@@ -2,6 +2,7 @@
 #include "cli/device_options.h"
 
 #include "base/log.h"
+#include "train/checked_device.h"
 
 namespace athanor::cli {
 
@@ -33,7 +34,7 @@ void add_kernel_option(CLI::App& command, std::vector<std::string>& values) {
 }
 
 std::unique_ptr<device::Device> open_device_and_say(const device::DeviceOptions& options) {
-  std::unique_ptr<device::Device> device = device::open_device(options);
+  std::unique_ptr<device::Device> device = train::open_checked_device(options);
   log_info("{}", device::describe(device->info()));
   return device;
 }

@@ -134,6 +134,8 @@ struct DeviceOptions {
   int threads = 0;              // CPU workers; 0: all that this process may use
   bool checked = false;         // keep the WebGPU implementation's bounds checks
   bool default_limits = false;  // ask for WebGPU's default limits only (tests)
+  bool use_f16 = true;          // shader-f16 where the adapter has it
+  bool use_subgroups = true;    // subgroups, and matrices of subgroups, likewise
   double batch_seconds = 0.2;   // bound of one submission
   int64_t memory_bytes = 0;     // --device-memory; 0: what the adapter tells
   std::vector<KernelFile> kernel_files;

@@ -40,4 +40,7 @@ struct KernelInfo {
 /// Every kernel of every folder, in alphabetical order of the folders. Written by the build.
 std::vector<KernelInfo> all_kernels();
 
+/// A hash of all embedded shaders' texts: what a verdict on an adapter holds for.
+std::string shaders_digest();
+
 }  // namespace athanor::kernels

@@ -109,9 +109,9 @@ void Gpu::request_device(const DeviceOptions& options) {
     if (info_.features.empty() || info_.features.back() != name) info_.features.emplace_back(name);
     return true;
   };
-  has_f16_ = use(WGPUFeatureName_ShaderF16, "shader-f16");
-  has_subgroups_ = use(WGPUFeatureName_Subgroups, "subgroups");
-  if (!api().is_dawn) has_subgroups_ |= use(static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup), "subgroups");
+  has_f16_ = options.use_f16 && use(WGPUFeatureName_ShaderF16, "shader-f16");
+  has_subgroups_ = options.use_subgroups && use(WGPUFeatureName_Subgroups, "subgroups");
+  if (!api().is_dawn && options.use_subgroups) has_subgroups_ |= use(static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup), "subgroups");
   has_timestamps_ = use(WGPUFeatureName_TimestampQuery, "timestamp-query");
   if (api().is_dawn && has_f16_ && has_subgroups_ && use(kDawnFeatureSubgroupMatrix, "subgroup-matrix"))
     subgroup_matrices_ = adapter_subgroup_matrices();
