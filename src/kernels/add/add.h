@@ -30,8 +30,8 @@ struct AddBackward {
 };
 using SubBackward = AddBackward;
 
-/// d_a = d_out; d_b = d_out, or its sum over rows when b was broadcast: by a fixed tree of blocks of 32 rows (broadcast.h), so that a
-/// run repeats bit for bit. Throws Error as add does.
+/// d_a = d_out; d_b = d_out, or its sum over rows when b was broadcast: by a fixed tree (broadcast.h), so that a run repeats bit
+/// for bit. Throws Error as add does.
 void add_backward(device::Stream& stream, const AddBackward& args);
 
 /// d_a = d_out; d_b = -d_out, or the sum over rows of that; else as add_backward.

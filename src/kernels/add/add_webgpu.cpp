@@ -38,8 +38,9 @@ void sub_webgpu(WebGpuStream& stream, const Sub& args, const RowShape& shape, co
 
 void add_backward_webgpu(WebGpuStream& stream, const char* kernel, const AddBackward& args, const RowShape& shape,
                          float sign, const device::KernelCost& cost) {
-  const Buffer sums = args.d_b ? block_sums(stream, kernel, shape, args.d_b) : Buffer();
-  RowDispatch rows = row_dispatch(stream, kernel, shape, ceil_div(shape.rows, kRowBlock), cost);
+  const int64_t blocks = ceil_div(shape.rows, kRowBlock);
+  const Buffer sums = args.d_b ? block_sums(stream, kernel, blocks, shape.columns, args.d_b) : Buffer();
+  RowDispatch rows = row_dispatch(stream, kernel, shape, blocks, cost);
   rows.dispatch.sources = {&add_backward_wgsl};
   rows.dispatch.bindings = {read(args.d_out), read_write(or_unused(stream, args.d_a)),
                             read_write(or_unused(stream, sums))};

@@ -21,7 +21,7 @@ inline RowShape row_shape(std::string_view kernel, int64_t count, int64_t column
   return {count / columns, columns};
 }
 
-inline constexpr int64_t kRowBlock = 32;  // rows that one value of a level of the tree sums; also in the shaders
+inline constexpr int64_t kRowBlock = 32;  // rows that a thread sums in order; also in the shaders
 
 // --- WebGPU
 
@@ -34,10 +34,12 @@ struct RowDispatch {
 RowDispatch row_dispatch(const device::webgpu::WebGpuStream& stream, const char* kernel, const RowShape& shape,
                          int64_t rows, const device::KernelCost& cost);
 
-/// Where the first level of the tree writes: `out` itself when one block has all rows, else a buffer of (blocks, C).
-Buffer block_sums(device::webgpu::WebGpuStream& stream, const char* kernel, const RowShape& shape, const Buffer& out);
+/// Where a level of the tree with `blocks` sums of C values writes: `out` itself when it is one, else a buffer of its own.
+Buffer block_sums(device::webgpu::WebGpuStream& stream, const char* kernel, int64_t blocks, int64_t columns,
+                  const Buffer& out);
 
-/// The other levels: sums blocks of kRowBlock rows of `sums` until one row is left, which goes to `out`. Nothing to do when sums is out.
+/// The rest of the tree: `sums` holds a sum of each block of kRowBlock rows of the shape; blocks of 2,048 of these are summed until one
+/// row is left, which goes to `out`. Nothing to do when sums is out.
 void sum_rows(device::webgpu::WebGpuStream& stream, const char* kernel, const Buffer& sums, const RowShape& shape,
               const Buffer& out);
 
@@ -47,7 +49,7 @@ Buffer or_unused(device::webgpu::WebGpuStream& stream, const Buffer& buffer);
 // --- CPU
 
 /// Rows first_row to last_row - 1 of columns first_column to last_column - 1.
-struct Tile {
+struct RowTile {
   int64_t first_row = 0;
   int64_t last_row = 0;
   int64_t first_column = 0;
@@ -55,12 +57,12 @@ struct Tile {
   int64_t columns() const { return last_column - first_column; }
 };
 
-inline constexpr int64_t kTileValues =
-    16384;  // 64 KiB an operand: small against a core's L2, large against a chunk's cost
+// 64 KiB an operand: small against a core's L2, large against the cost of a chunk.
+inline constexpr int64_t kTileValues = 16384;
 
 /// body(tile) for tiles of `tile_rows` rows that cover the shape, shared among the workers.
 template <typename Body>
-void for_tiles(device::cpu::CpuStream& stream, const RowShape& shape, int64_t tile_rows, const Body& body) {
+void for_row_tiles(device::cpu::CpuStream& stream, const RowShape& shape, int64_t tile_rows, const Body& body) {
   if (shape.rows == 0 || shape.columns == 0) return;
   const int64_t tile_columns = std::min(shape.columns, kTileValues);
   const int64_t across = ceil_div(shape.columns, tile_columns);
@@ -70,7 +72,7 @@ void for_tiles(device::cpu::CpuStream& stream, const RowShape& shape, int64_t ti
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t row = tile / across * tile_rows;
       const int64_t column = tile % across * tile_columns;
-      body(Tile{row, std::min(row + tile_rows, shape.rows), column, std::min(column + tile_columns, shape.columns)});
+      body(RowTile{row, std::min(row + tile_rows, shape.rows), column, std::min(column + tile_columns, shape.columns)});
     }
   });
 }
@@ -91,7 +93,7 @@ void sum_row_blocks(device::cpu::CpuStream& stream, const RowShape& shape, float
     sums_buffer = stream.device().allocate(blocks * shape.columns * 4, "row sums");
     sums = device::cpu::data<float>(sums_buffer);
   }
-  for_tiles(stream, shape, kRowBlock, [&](const Tile& tile) {
+  for_row_tiles(stream, shape, kRowBlock, [&](const RowTile& tile) {
     float* sum = nullptr;
     if (sums != nullptr) {
       sum = sums + tile.first_row / kRowBlock * shape.columns + tile.first_column;
@@ -100,7 +102,7 @@ void sum_row_blocks(device::cpu::CpuStream& stream, const RowShape& shape, float
     add_terms(tile, sum);
   });
   if (sums == out) return;
-  for_tiles(stream, {1, shape.columns}, 1, [&](const Tile& tile) {
+  for_row_tiles(stream, {1, shape.columns}, 1, [&](const RowTile& tile) {
     std::fill(out + tile.first_column, out + tile.last_column, 0.0F);
     for (int64_t block = 0; block < blocks; ++block) {
       const float* sum = sums + block * shape.columns;

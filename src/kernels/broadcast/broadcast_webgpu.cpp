@@ -4,10 +4,17 @@
 
 namespace athanor::kernels {
 
-using device::webgpu::Dispatch;
 using device::webgpu::read;
 using device::webgpu::read_write;
 using device::webgpu::WebGpuStream;
+
+namespace {
+
+// As in sum_rows.wgsl: the rows of a workgroup, and its columns in Values.
+constexpr int64_t kSumBlock = 2048;
+constexpr int64_t kSumColumns = 8;
+
+}  // namespace
 
 RowDispatch row_dispatch(const WebGpuStream& stream, const char* kernel, const RowShape& shape, int64_t rows,
                          const device::KernelCost& cost) {
@@ -22,27 +29,27 @@ RowDispatch row_dispatch(const WebGpuStream& stream, const char* kernel, const R
   return result;
 }
 
-Buffer block_sums(WebGpuStream& stream, const char* kernel, const RowShape& shape, const Buffer& out) {
-  const int64_t blocks = ceil_div(shape.rows, kRowBlock);
+Buffer block_sums(WebGpuStream& stream, const char* kernel, int64_t blocks, int64_t columns, const Buffer& out) {
   if (blocks == 1) return out;
-  return stream.device().allocate(blocks * shape.columns * 4, fmt::format("{} sums of row blocks", kernel));
+  return stream.device().allocate(blocks * columns * 4, fmt::format("{} sums of row blocks", kernel));
 }
 
 void sum_rows(WebGpuStream& stream, const char* kernel, const Buffer& sums, const RowShape& shape, const Buffer& out) {
   Buffer level = sums;
-  RowShape of_level{ceil_div(shape.rows, kRowBlock), shape.columns};
-  while (of_level.rows > 1) {
-    const Buffer next = block_sums(stream, kernel, of_level, out);
-    const int64_t blocks = ceil_div(of_level.rows, kRowBlock);
-    const double count = static_cast<double>(of_level.rows * of_level.columns);
-    RowDispatch pass = row_dispatch(stream, kernel, of_level, blocks, {count, 4.0 * count});
+  int64_t rows = ceil_div(shape.rows, kRowBlock);
+  while (rows > 1) {
+    const int64_t blocks = ceil_div(rows, kSumBlock);
+    const Buffer next = block_sums(stream, kernel, blocks, shape.columns, out);
+    const double count = static_cast<double>(rows * shape.columns);
+    RowDispatch pass = row_dispatch(stream, kernel, shape, blocks, {count, 4.0 * count});
     pass.dispatch.pass = "sum";
     pass.dispatch.sources = {&sum_rows_wgsl};
     pass.dispatch.bindings = {read(level), read_write(next)};
-    pass.dispatch.params = {to_u32(of_level.rows, kernel), pass.columns};
+    pass.dispatch.params = {to_u32(rows, kernel), pass.columns};
+    pass.dispatch.grid = stream.fold(blocks * ceil_div(pass.columns, kSumColumns));
     stream.dispatch(pass.dispatch);
     level = next;
-    of_level.rows = blocks;
+    rows = blocks;
   }
 }
 

@@ -27,8 +27,8 @@ struct MulBackward {
   int64_t columns = 0;  // as in Mul
 };
 
-/// d_a = d_out * b; d_b = d_out * a, or its sum over rows when b was broadcast: by a fixed tree of blocks of 32 rows (broadcast.h), so
-/// that a run repeats bit for bit. Throws Error as mul does.
+/// d_a = d_out * b; d_b = d_out * a, or its sum over rows when b was broadcast: by a fixed tree (broadcast.h), so that a run
+/// repeats bit for bit. Throws Error as mul does.
 void mul_backward(device::Stream& stream, const MulBackward& args);
 
 }  // namespace athanor::kernels

@@ -34,7 +34,16 @@ TEST(MulBackward, RefusesAMissingOperand) {
 TEST(Mul, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
   expect_folded_cases_pass(mul_cases(), 3, {"count 2006", "count 4100"});
   expect_folded_cases_pass(mul_cases(), 9, {"rows 65, columns 257, b one row"});
-  expect_folded_cases_pass(mul_backward_cases(), 3, {"count 2006", "count 4100", "rows 65, columns 257, b one row"});
+  expect_folded_cases_pass(mul_backward_cases(), 3, {"count 2006", "count 4100"});
+  expect_folded_cases_pass(mul_backward_cases(), 7, {"rows 257, columns 343, b one row"});
+}
+
+TEST(MulBackward, GivesZerosWhenThereAreNoRows) {
+  device::Stream& stream = testing::stream();
+  const device::Buffer none = poisoned(stream, 4).slice(0, 0);
+  const MulBackward args{none, none, poisoned(stream, 4), {}, poisoned(stream, 4), 0, 4};
+  mul_backward(stream, args);
+  EXPECT_EQ(download_values(stream, args.d_b), std::vector<float>(4, 0.0F));
 }
 
 TEST(Mul, PlainLoopsGradientMatchesFiniteDifferences) {

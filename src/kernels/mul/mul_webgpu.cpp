@@ -20,8 +20,9 @@ void mul_webgpu(WebGpuStream& stream, const Mul& args, const RowShape& shape, co
 void mul_backward_webgpu(WebGpuStream& stream, const MulBackward& args, const RowShape& shape,
                          const device::KernelCost& cost) {
   const char* kernel = "mul_backward";
-  const Buffer sums = args.d_b ? block_sums(stream, kernel, shape, args.d_b) : Buffer();
-  RowDispatch rows = row_dispatch(stream, kernel, shape, ceil_div(shape.rows, kRowBlock), cost);
+  const int64_t blocks = ceil_div(shape.rows, kRowBlock);
+  const Buffer sums = args.d_b ? block_sums(stream, kernel, blocks, shape.columns, args.d_b) : Buffer();
+  RowDispatch rows = row_dispatch(stream, kernel, shape, blocks, cost);
   rows.dispatch.sources = {&mul_backward_wgsl};
   rows.dispatch.bindings = {read(args.d_out), read(args.a), read(args.b), read_write(or_unused(stream, args.d_a)),
                             read_write(or_unused(stream, sums))};
