@@ -1,4 +1,5 @@
-// The doors of add and gradient_accumulate: checks of sizes, choice of device, and their entries in the table of kernels.
+// The doors of add, sub, their gradients and gradient_accumulate: checks of sizes, choice of device, and their entries in the table
+// of kernels.
 #include "kernels/add/add.h"
 
 #include "kernels/add/add_internal.h"
@@ -8,16 +9,57 @@
 
 namespace athanor::kernels {
 
-void add(Stream& stream, const Add& args) {
-  check_size("add", "a", args.a, args.count);
-  check_size("add", "b", args.b, args.count);
-  check_size("add", "out", args.out, args.count);
-  if (args.count == 0) return;
-  const device::KernelCost cost{1.0 * args.count, 12.0 * args.count};
-  launch(
-      stream, "add", cost, [&](auto& cpu) { add_cpu(cpu, args); },
-      [&](auto& webgpu) { add_webgpu(webgpu, args, cost); });
+namespace {
+
+RowShape check_operands(std::string_view kernel, const Add& args) {
+  const RowShape shape = row_shape(kernel, args.count, args.columns);
+  check_size(kernel, "a", args.a, args.count);
+  check_size(kernel, "b", args.b, shape.columns);
+  check_size(kernel, "out", args.out, args.count);
+  return shape;
 }
+
+device::KernelCost cost_of(const Add& args, const RowShape& shape) {
+  return {1.0 * args.count, 8.0 * args.count + 4.0 * shape.columns};
+}
+
+void run_backward(Stream& stream, const char* kernel, const AddBackward& args, float sign) {
+  RowShape shape = row_shape(kernel, args.count, args.columns);
+  check_size(kernel, "d_out", args.d_out, args.count);
+  if (args.d_a) check_size(kernel, "d_a", args.d_a, args.count);
+  if (args.d_b) check_size(kernel, "d_b", args.d_b, shape.columns);
+  if (args.count == 0 && args.d_b && args.columns > 0) stream.fill_zero(args.d_b);
+  if (args.count == 0 || (!args.d_a && !args.d_b)) return;
+  if (!args.d_b) shape = {1, args.count};  // no sum over rows: all of them are one
+  const double written = (args.d_a ? args.count : 0) + (args.d_b ? shape.columns : 0);
+  const device::KernelCost cost{1.0 * args.count, 4.0 * args.count + 4.0 * written};
+  launch(
+      stream, kernel, cost, [&](auto& cpu) { add_backward_cpu(cpu, args, shape, sign); },
+      [&](auto& webgpu) { add_backward_webgpu(webgpu, kernel, args, shape, sign, cost); });
+}
+
+}  // namespace
+
+void add(Stream& stream, const Add& args) {
+  const RowShape shape = check_operands("add", args);
+  if (args.count == 0) return;
+  const device::KernelCost cost = cost_of(args, shape);
+  launch(
+      stream, "add", cost, [&](auto& cpu) { add_cpu(cpu, args, shape); },
+      [&](auto& webgpu) { add_webgpu(webgpu, args, shape, cost); });
+}
+
+void sub(Stream& stream, const Sub& args) {
+  const RowShape shape = check_operands("sub", args);
+  if (args.count == 0) return;
+  const device::KernelCost cost = cost_of(args, shape);
+  launch(
+      stream, "sub", cost, [&](auto& cpu) { sub_cpu(cpu, args, shape); },
+      [&](auto& webgpu) { sub_webgpu(webgpu, args, shape, cost); });
+}
+
+void add_backward(Stream& stream, const AddBackward& args) { run_backward(stream, "add_backward", args, 1); }
+void sub_backward(Stream& stream, const SubBackward& args) { run_backward(stream, "sub_backward", args, -1); }
 
 void gradient_accumulate(Stream& stream, const AddInto& args) {
   check_size("gradient_accumulate", "from", args.from, args.count);
@@ -31,8 +73,11 @@ void gradient_accumulate(Stream& stream, const AddInto& args) {
 
 std::vector<KernelInfo> add_kernels() {
   return {
-      {"add", "a + b", add_cases()},
-      {"gradient_accumulate", "into += from", gradient_accumulate_cases()},
+      {"add", "a + b; b may be a vector for each row", add_cases(), bench_add},
+      {"add_backward", "gradients of add for a and b", add_backward_cases(), bench_add_backward},
+      {"sub", "a - b; b may be a vector for each row", sub_cases(), bench_sub},
+      {"sub_backward", "gradients of sub for a and b", sub_backward_cases(), bench_sub_backward},
+      {"gradient_accumulate", "into += from", gradient_accumulate_cases(), bench_gradient_accumulate},
   };
 }
 

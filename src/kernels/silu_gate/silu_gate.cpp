@@ -34,8 +34,9 @@ void silu_gate_backward(Stream& stream, const SiluGateBackward& args) {
 
 std::vector<KernelInfo> silu_gate_kernels() {
   return {
-      {"silu_gate", "silu(gate) * up", silu_gate_cases()},
-      {"silu_gate_backward", "gradients of silu_gate for gate and up", silu_gate_backward_cases()},
+      {"silu_gate", "silu(gate) * up", silu_gate_cases(), bench_silu_gate},
+      {"silu_gate_backward", "gradients of silu_gate for gate and up", silu_gate_backward_cases(),
+       bench_silu_gate_backward},
   };
 }
 

@@ -5,7 +5,7 @@
 namespace athanor::kernels {
 
 using device::cpu::data;
-using device::cpu::sigmoid_fast;
+using device::cpu::exp_fast;
 using device::cpu::silu_fast;
 
 namespace {
@@ -23,10 +23,11 @@ void gradient_values(const float* d_out, const float* gate, const float* up, flo
                      int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    const float s = sigmoid_fast(gate[i]);
+    const float e = exp_fast(-gate[i]);
+    const float s = 1.0F / (1.0F + e);
     const float silu = gate[i] * s;
     const float d = d_out[i];
-    d_gate[i] = d * up[i] * (s + silu * (1.0F - s));
+    d_gate[i] = d * up[i] * (s + silu * (e * s));  // 1 - s is e * s, in which no digits cancel
     d_up[i] = d * silu;
   }
 }

@@ -1,6 +1,7 @@
-// silu_gate as plain loops in double, and the sizes it is tried at.
+// silu_gate as plain loops in double, its cases and its benchmarks.
 #include "kernels/silu_gate/silu_gate_reference.h"
 
+#include "kernels/elementwise_cases.h"
 #include "kernels/silu_gate/silu_gate.h"
 
 #include <cmath>
@@ -26,54 +27,40 @@ SiluGateGradients silu_gate_backward_reference(const std::vector<double>& d_out,
 
 namespace {
 
-struct Size {
-  int64_t count;
-  float gate_scale;
-  bool in_doctor;
-};
-
-// Below and above a workgroup of 256 threads, with and without the four-wide variant, gates of 1e4, and a real activation (1024 x 1024).
-const std::vector<Size> kSizes = {{1, 3, false},    {3, 3, false},    {4, 3, true},       {5, 3, false},
-                                  {63, 3, true},    {65, 3, false},   {257, 3, false},    {4100, 3, false},
-                                  {2006, 3, false}, {65, 1e4F, true}, {1028, 1e4F, true}, {1024 * 1024, 3, false}};
-
-CaseResult run_forward(device::Stream& stream, const Size& size) {
-  const std::vector<float> gate = test_values(size.count, 1, size.gate_scale);
-  const std::vector<float> up = test_values(size.count, 2);
-  const SiluGate args{upload_values(stream, gate), upload_values(stream, up), poisoned(stream, size.count), size.count};
-  silu_gate(stream, args);
-  CaseResult result;
-  compare(result, "out", download_values(stream, args.out), silu_gate_reference(to_double(gate), to_double(up)),
-          allowed_f32(1));
-  return result;
+void launch_forward(device::Stream& stream, const Buffers& in, const Buffers& out, int64_t count) {
+  silu_gate(stream, {in[0], in[1], out[0], count});
 }
 
-CaseResult run_backward(device::Stream& stream, const Size& size) {
+void launch_backward(device::Stream& stream, const Buffers& in, const Buffers& out, int64_t count) {
+  silu_gate_backward(stream, {in[0], in[1], in[2], out[0], out[1], count});
+}
+
+CaseResult run_forward(device::Stream& stream, const ElementwiseSize& size) {
+  const std::vector<float> gate = test_values(size.count, 1, size.scale);
+  const std::vector<float> up = test_values(size.count, 2);
+  return run_elementwise(stream, launch_forward, {gate, up},
+                         {{"out", silu_gate_reference(to_double(gate), to_double(up))}});
+}
+
+CaseResult run_backward(device::Stream& stream, const ElementwiseSize& size) {
   const std::vector<float> d_out = test_values(size.count, 3);
-  const std::vector<float> gate = test_values(size.count, 1, size.gate_scale);
+  const std::vector<float> gate = test_values(size.count, 1, size.scale);
   const std::vector<float> up = test_values(size.count, 2);
-  const SiluGateBackward args{upload_values(stream, d_out), upload_values(stream, gate),  upload_values(stream, up),
-                              poisoned(stream, size.count), poisoned(stream, size.count), size.count};
-  silu_gate_backward(stream, args);
   const SiluGateGradients want = silu_gate_backward_reference(to_double(d_out), to_double(gate), to_double(up));
-  CaseResult result;
-  compare(result, "d_gate", download_values(stream, args.d_gate), want.d_gate, allowed_f32(1));
-  compare(result, "d_up", download_values(stream, args.d_up), want.d_up, allowed_f32(1));
-  return result;
-}
-
-std::vector<KernelCase> cases_of(CaseResult (*run)(device::Stream&, const Size&)) {
-  std::vector<KernelCase> cases;
-  for (const Size& size : kSizes) {
-    cases.push_back({fmt::format("count {}, gates of {}", size.count, size.gate_scale), size.in_doctor,
-                     [run, size](device::Stream& stream) { return run(stream, size); }});
-  }
-  return cases;
+  return run_elementwise(stream, launch_backward, {d_out, gate, up}, {{"d_gate", want.d_gate}, {"d_up", want.d_up}});
 }
 
 }  // namespace
 
-std::vector<KernelCase> silu_gate_cases() { return cases_of(run_forward); }
-std::vector<KernelCase> silu_gate_backward_cases() { return cases_of(run_backward); }
+std::vector<KernelCase> silu_gate_cases() { return elementwise_cases(run_forward); }
+std::vector<KernelCase> silu_gate_backward_cases() { return elementwise_cases(run_backward); }
+
+KernelBench bench_silu_gate(device::Stream& stream, int64_t bytes) {
+  return bench_elementwise(stream, bytes, launch_forward, 2, 1, 5);
+}
+
+KernelBench bench_silu_gate_backward(device::Stream& stream, int64_t bytes) {
+  return bench_elementwise(stream, bytes, launch_backward, 3, 2, 11);
+}
 
 }  // namespace athanor::kernels

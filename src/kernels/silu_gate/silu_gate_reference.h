@@ -1,4 +1,4 @@
-// The plain loops in double precision that judge silu_gate, and its cases.
+// The plain loops in double precision that judge silu_gate, its cases and benchmarks.
 #pragma once
 
 #include "kernels/kernel_info.h"
@@ -19,5 +19,8 @@ SiluGateGradients silu_gate_backward_reference(const std::vector<double>& d_out,
 
 std::vector<KernelCase> silu_gate_cases();
 std::vector<KernelCase> silu_gate_backward_cases();
+
+KernelBench bench_silu_gate(device::Stream& stream, int64_t bytes);
+KernelBench bench_silu_gate_backward(device::Stream& stream, int64_t bytes);
 
 }  // namespace athanor::kernels

@@ -2,11 +2,12 @@
 // against the plain loop run in kernels/cases_test.cpp.
 #include "kernels/silu_gate/silu_gate.h"
 
+#include "base/expect_error.h"
 #include "kernels/finite_difference.h"
+#include "kernels/folded_cases.h"
 #include "kernels/silu_gate/silu_gate_reference.h"
 #include "test_device.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace athanor::kernels {
@@ -15,24 +16,14 @@ namespace {
 TEST(SiluGate, RefusesAnUpOfAnotherSize) {
   device::Stream& stream = testing::stream();
   const SiluGate args{poisoned(stream, 8), poisoned(stream, 7), poisoned(stream, 8), 8};
-  try {
-    silu_gate(stream, args);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("silu_gate: up has 28 bytes but 8 values"));
-  }
+  EXPECT_ERROR(silu_gate(stream, args), "silu_gate: up has 28 bytes but 8 values");
 }
 
 TEST(SiluGateBackward, RefusesAMissingGradient) {
   device::Stream& stream = testing::stream();
   const SiluGateBackward args{poisoned(stream, 8), poisoned(stream, 8), poisoned(stream, 8),
                               poisoned(stream, 8), device::Buffer(),    8};
-  try {
-    silu_gate_backward(stream, args);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("silu_gate_backward: d_up is missing"));
-  }
+  EXPECT_ERROR(silu_gate_backward(stream, args), "silu_gate_backward: d_up is missing");
 }
 
 TEST(SiluGate, SaturatesForLargeGates) {
@@ -55,14 +46,8 @@ TEST(SiluGate, SaturatesForLargeGates) {
 }
 
 TEST(SiluGate, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
-  device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 3);
   for (const std::vector<KernelCase>& cases : {silu_gate_cases(), silu_gate_backward_cases()}) {
-    for (const KernelCase& kernel_case : cases) {
-      if (kernel_case.name != "count 2006, gates of 3" && kernel_case.name != "count 4100, gates of 3") continue;
-      const CaseResult result = kernel_case.run(stream);
-      EXPECT_TRUE(result.passed()) << kernel_case.name << ": " << result.where;
-    }
+    expect_folded_cases_pass(cases, 3, {"count 2006, values of 3", "count 4100, values of 3"});
   }
 }
 

@@ -1,0 +1,25 @@
+// out = x / (1 + e^-x), one Value a thread: vec4<f32> when the count is a multiple of four, else f32 (the launcher puts the alias in
+// front). Source: Elfwing, Uchibe and Doya 2017, arXiv:1702.03118.
+//   binding 0  read        x   (count) as Value
+//   binding 1  read_write  out (count) as Value
+//   binding 2  uniform     Params
+// Grid: ceil(count in Values / 256), folded on x and y.
+
+struct Params {
+  count: u32,  // in Values
+}
+
+@group(0) @binding(0) var<storage, read> x: array<Value>;
+@group(0) @binding(1) var<storage, read_write> out: array<Value>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+  let index = (group.x + group.y * groups.x) * 256u + thread;
+  if (index < params.count) {
+    // e^80 is still finite, and 1 / (1 + e^80) is nothing beside any x: no infinity arises.
+    let value = x[index];
+    out[index] = value / (Value(1.0) + exp(min(-value, Value(80.0))));
+  }
+}

@@ -1,0 +1,29 @@
+// With s = 1 / (1 + e^-x): d_x = d_out * s * (1 + x * (1 - s)). One Value a thread: vec4<f32> when the count is a multiple of four, else
+// f32 (the launcher puts the alias in front).
+//   binding 0  read        d_out (count) as Value
+//   binding 1  read        x     (count) as Value
+//   binding 2  read_write  d_x   (count) as Value
+//   binding 3  uniform     Params
+// Grid: ceil(count in Values / 256), folded on x and y.
+
+struct Params {
+  count: u32,  // in Values
+}
+
+@group(0) @binding(0) var<storage, read> d_out: array<Value>;
+@group(0) @binding(1) var<storage, read> x: array<Value>;
+@group(0) @binding(2) var<storage, read_write> d_x: array<Value>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+  let index = (group.x + group.y * groups.x) * 256u + thread;
+  if (index < params.count) {
+    // e^80 is still finite, and 1 / (1 + e^80) is nothing beside any x: no infinity arises.
+    let value = x[index];
+    let e = exp(min(-value, Value(80.0)));
+    let s = Value(1.0) / (Value(1.0) + e);
+    d_x[index] = d_out[index] * (s + value * s * (e * s));  // 1 - s is e * s, in which no digits cancel
+  }
+}
