@@ -1,11 +1,11 @@
 // out[row] = table[ids[row]], one Value a thread: vec4<f32> when C is a multiple of four, else f32 (the launcher puts the alias in
 // front).
-//   binding 0  read        table (V, C) as Value
-//   binding 1  read        ids   (rows) u32
-//   binding 2  read_write  out   (rows, C) as Value
-//   binding 3  uniform     Params
-// Grid: ceil(rows * C in Values / 256), folded on x and y. The host has refused ids of V or more; one that comes here all the same
-// gives zeros, since nothing may be read outside the table.
+// The host has refused ids of V or more; one that comes here all the same gives zeros, since nothing may be read outside the table.
+//   binding 0  read        table   (V, C) as Value
+//   binding 1  read        ids     (rows) u32
+//   binding 2  read_write  out     (rows, C) as Value
+//   binding 3  uniform     params  rows, C in Values, V
+// Grid: ceil(rows * C in Values / 256), folded on x and y.
 
 struct Params {
   rows: u32,

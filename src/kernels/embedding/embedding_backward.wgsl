@@ -1,10 +1,10 @@
 // d_table[v] (+)= sum, in order of position, of the rows of d_out whose id is v. One Value of one table row a thread: vec4<f32> when C
 // is a multiple of four, else f32 (the launcher puts the alias in front). Each sum has one writer, so no atomics and the same bits
 // every time.
-//   binding 0  read        d_out   (rows, C) as Value
-//   binding 1  read        order   (V + 1 + rows) u32: starts of each id's positions, then the positions
-//   binding 2  read_write  d_table (V, C) as Value
-//   binding 3  uniform     Params
+//   binding 0  read        d_out    (rows, C) as Value
+//   binding 1  read        order    (V + 1 + rows) u32: starts of each id's positions, then the positions
+//   binding 2  read_write  d_table  (V, C) as Value
+//   binding 3  uniform     params   rows, C in Values, V, 1 to add to d_table
 // Grid: ceil(V * C in Values / 256), folded on x and y.
 
 struct Params {

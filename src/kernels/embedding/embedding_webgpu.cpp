@@ -15,12 +15,13 @@ constexpr int64_t kThreads = 256;
 
 struct Width {
   int64_t columns;  // in Values
+  const char* variant;
   const char* prelude;
 };
 
 Width width_of(int64_t columns) {
-  if (columns % 4 == 0) return {columns / 4, "alias Value = vec4<f32>;\n"};
-  return {columns, "alias Value = f32;\n"};
+  if (columns % 4 == 0) return {columns / 4, "portable", "alias Value = vec4<f32>;\n"};
+  return {columns, "scalar", "alias Value = f32;\n"};
 }
 
 }  // namespace
@@ -30,6 +31,7 @@ void embedding_webgpu(device::webgpu::WebGpuStream& stream, const Embedding& arg
   Dispatch dispatch;
   dispatch.kernel = "embedding";
   dispatch.sources = {&embedding_wgsl};
+  dispatch.variant = width.variant;
   dispatch.prelude = width.prelude;
   dispatch.bindings = {read(args.table), read(args.ids), read_write(args.out)};
   dispatch.params = {to_u32(args.rows, "embedding"), to_u32(width.columns, "embedding"),
@@ -45,6 +47,7 @@ void embedding_backward_webgpu(device::webgpu::WebGpuStream& stream, const Embed
   Dispatch dispatch;
   dispatch.kernel = "embedding_backward";
   dispatch.sources = {&embedding_backward_wgsl};
+  dispatch.variant = width.variant;
   dispatch.prelude = width.prelude;
   dispatch.bindings = {read(args.d_out), read(args.order), read_write(args.d_table)};
   dispatch.params = {to_u32(args.rows, "embedding_backward"), to_u32(width.columns, "embedding_backward"),

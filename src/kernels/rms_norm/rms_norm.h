@@ -23,7 +23,7 @@ struct RmsNormBackward {
   device::Buffer d_out;     // (rows, C)
   device::Buffer x;         // (rows, C)
   device::Buffer weight;    // (C)
-  device::Buffer d_x;       // (rows, C), written; may be empty when nobody needs it
+  device::Buffer d_x;       // (rows, C), written, neither d_out nor x; may be empty when nobody needs it
   device::Buffer d_weight;  // (C), written or added to; may be empty when nobody needs it
   int64_t rows = 0;
   int64_t columns = 0;
@@ -33,10 +33,8 @@ struct RmsNormBackward {
 };
 
 /// With n = 1 / sqrt(mean(x^2) + eps) and g = d_out * (weight + weight_offset):
-/// d_x = n * g - x * n^3 * mean(g * x); d_weight = sum over rows of d_out * x * n, by a fixed tree: blocks of kRmsNormRowBlock rows
-/// in order, then the blocks in order, so that a run repeats bit for bit.
+/// d_x = n * g - x * n^3 * mean(g * x); d_weight = sum over rows of d_out * x * n, by a tree over blocks of rows that depends on the
+/// sizes alone, so that a run repeats bit for bit.
 void rms_norm_backward(device::Stream& stream, const RmsNormBackward& args);
-
-inline constexpr int64_t kRmsNormRowBlock = 64;  // rows a partial sum of d_weight covers
 
 }  // namespace athanor::kernels

@@ -1,4 +1,6 @@
 // rms_norm for the CPU device: rows shared among the workers, each row in two vectorised passes.
+#include <algorithm>
+
 #include "device/cpu/simd.h"
 #include "kernels/rms_norm/rms_norm_internal.h"
 
@@ -9,6 +11,7 @@ using device::cpu::data;
 namespace {
 
 constexpr int64_t kRowsPerChunk = 16;
+constexpr int64_t kRowsPerBlock = 64;  // that a partial sum of d_weight covers
 
 ATHANOR_SIMD_CLONES
 float inverse_rms(const float* x, int64_t columns, float eps) {
@@ -45,24 +48,33 @@ void add_weight_row(const float* d_out, const float* x, float* sum, int64_t colu
   for (int64_t c = 0; c < columns; ++c) sum[c] += d_out[c] * x[c] * inverse;
 }
 
+ATHANOR_SIMD_CLONES
+void add_rows(const float* a, const float* b, float* out, int64_t count) {
+#pragma omp simd
+  for (int64_t c = 0; c < count; ++c) out[c] = a[c] + b[c];
+}
+
 }  // namespace
 
-void rms_norm_cpu(device::cpu::CpuStream& stream, const RmsNorm& args) {
+void rms_norm_cpu(device::cpu::CpuStream& stream, const RmsNorm& args, const float* residual, float* y) {
   const float* x = data<float>(args.x);
   const float* weight = data<float>(args.weight);
   float* out = data<float>(args.out);
   const int64_t columns = args.columns;
   stream.threads().parallel_for(args.rows, kRowsPerChunk, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
-      const float inverse = inverse_rms(x + row * columns, columns, args.eps);
-      scale_row(x + row * columns, weight, out + row * columns, columns, inverse, args.weight_offset);
+      const int64_t start = row * columns;
+      if (y != nullptr) add_rows(x + start, residual + start, y + start, columns);
+      const float* normed = (y != nullptr ? y : x) + start;
+      const float inverse = inverse_rms(normed, columns, args.eps);
+      scale_row(normed, weight, out + start, columns, inverse, args.weight_offset);
     }
   });
 }
 
-void rms_norm_backward_cpu(device::cpu::CpuStream& stream, const RmsNormBackward& args) {
+void rms_norm_backward_cpu(device::cpu::CpuStream& stream, const RmsNormBackward& args, const float* d_y) {
   const int64_t columns = args.columns;
-  const int64_t blocks = ceil_div(args.rows, kRmsNormRowBlock);
+  const int64_t blocks = ceil_div(args.rows, kRowsPerBlock);
   const float* d_out = data<float>(args.d_out);
   const float* x = data<float>(args.x);
   const float* weight = data<float>(args.weight);
@@ -76,8 +88,8 @@ void rms_norm_backward_cpu(device::cpu::CpuStream& stream, const RmsNormBackward
   stream.threads().parallel_for(blocks, 1, [&](int64_t block, int64_t, int) {
     float* sum = partial == nullptr ? nullptr : partial + block * columns;
     if (sum != nullptr) std::fill(sum, sum + columns, 0.0F);
-    const int64_t end = std::min(args.rows, (block + 1) * kRmsNormRowBlock);
-    for (int64_t row = block * kRmsNormRowBlock; row < end; ++row) {
+    const int64_t end = std::min(args.rows, (block + 1) * kRowsPerBlock);
+    for (int64_t row = block * kRowsPerBlock; row < end; ++row) {
       const float* x_row = x + row * columns;
       const float* d_row = d_out + row * columns;
       const float inverse = inverse_rms(x_row, columns, args.eps);
@@ -85,7 +97,9 @@ void rms_norm_backward_cpu(device::cpu::CpuStream& stream, const RmsNormBackward
       if (d_x != nullptr) {
         const float dot = gradient_dot(d_row, x_row, weight, columns, args.weight_offset);
         const float correction = dot / static_cast<float>(columns) * inverse * inverse * inverse;
-        gradient_row(d_row, x_row, weight, d_x + row * columns, columns, inverse, correction, args.weight_offset);
+        float* d_x_row = d_x + row * columns;
+        gradient_row(d_row, x_row, weight, d_x_row, columns, inverse, correction, args.weight_offset);
+        if (d_y != nullptr) add_rows(d_x_row, d_y + row * columns, d_x_row, columns);
       }
     }
   });

@@ -1,6 +1,7 @@
 // The door of rope: checks of shapes, choice of device, the table of angles, and its entry in the table of kernels.
 #include "kernels/rope/rope.h"
 
+#include "kernels/bench_values.h"
 #include "kernels/kernel_info.h"
 #include "kernels/launch.h"
 #include "kernels/rope/rope_internal.h"
@@ -33,13 +34,38 @@ void check_rope(std::string_view kernel, const Rope& args) {
         needed - 1, positions);
 }
 
+device::KernelCost cost_of(const Rope& args) {
+  const double count = static_cast<double>(args.rows * args.heads * args.head_dim);
+  return {3 * count, 8 * count};
+}
+
 void run(Stream& stream, std::string_view kernel, const Rope& args, float sign) {
   check_rope(kernel, args);
-  const double count = static_cast<double>(args.rows * args.heads * args.head_dim);
-  const device::KernelCost cost{3 * count, 8 * count};
+  if (args.rows * args.heads == 0) return;
+  const device::KernelCost cost = cost_of(args);
   launch(
       stream, kernel, cost, [&](auto& cpu) { rope_cpu(cpu, args, sign); },
       [&](auto& webgpu) { rope_webgpu(webgpu, kernel, args, sign, cost); });
+}
+
+constexpr int64_t kBenchHeads = 16;
+constexpr int64_t kBenchHeadDim = 64;
+constexpr int64_t kBenchLength = 1024;
+
+MakeBench bench_of(void (*launch_one)(Stream&, const Rope&)) {
+  return [launch_one](Stream& stream, int64_t bytes) {
+    const int64_t rows = bytes / 4 / kBenchHeads / kBenchHeadDim;
+    const Rope args{bench_values(stream, bytes / 4, 1),
+                    upload_values(stream, rope_table(kBenchLength, kBenchHeadDim, 10000)),
+                    stream.device().allocate(bytes, "bench out"),
+                    rows,
+                    kBenchHeads,
+                    kBenchHeadDim,
+                    kBenchLength,
+                    0};
+    return KernelBench{fmt::format("rows {}, heads {}, head width {}", rows, args.heads, args.head_dim), cost_of(args),
+                       [&stream, args, launch_one] { launch_one(stream, args); }};
+  };
 }
 
 }  // namespace
@@ -72,8 +98,9 @@ std::vector<float> rope_table(int64_t positions, int64_t head_dim, double theta)
 
 std::vector<KernelInfo> rope_kernels() {
   return {
-      {"rope", "rotation of the halves of each head by the angle of its position", rope_cases()},
-      {"rope_backward", "gradient of rope: rotation by the negative angle", rope_backward_cases()},
+      {"rope", "rotation of the halves of each head by the angle of its position", rope_cases(), bench_of(rope)},
+      {"rope_backward", "gradient of rope: rotation by the negative angle", rope_backward_cases(),
+       bench_of(rope_backward)},
   };
 }
 

@@ -1,24 +1,24 @@
 // out[i] = x[i] cos - x[i + D/2] sin, out[i + D/2] = x[i + D/2] cos + x[i] sin, with cos and sin of the row's position from the
-// table: WGSL promises little of its own cos far from zero. The gradient is the same with sign -1.
-// Source: Su et al. 2021, arXiv:2104.09864.
-//   binding 0  read        x     (rows, H*D) f32
-//   binding 1  read        table (positions, D) f32: D/2 cosines, then D/2 sines
-//   binding 2  read_write  out   (rows, H*D) f32
-//   binding 3  uniform     Params
-// One pair a thread, 256 threads a workgroup. Grid: ceil(pairs / 256), folded on x and y.
+// table: WGSL promises little of its own cos far from zero. The gradient is the same with sign -1. One pair of Values a thread: vec4<f32> when
+// D/2 is a multiple of four, else f32 (the launcher puts the alias in front). Source: Su et al. 2021, arXiv:2104.09864.
+//   binding 0  read        x       (rows, H*D) as Value
+//   binding 1  read        table   (positions, D) as Value: D/2 cosines, then D/2 sines
+//   binding 2  read_write  out     (rows, H*D) as Value
+//   binding 3  uniform     params  pairs, H, D/2 in Values, length, first position, sign
+// Grid: ceil(pairs of Values / 256), folded on x and y.
 
 struct Params {
-  pairs: u32,           // rows * H * D/2
+  pairs: u32,           // rows * H * D/2, in Values
   heads: u32,
-  half_dim: u32,        // D/2
+  half_dim: u32,        // D/2 in Values
   length: u32,          // row r has position first_position + r % length
   first_position: u32,
   sign: f32,
 }
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> table: array<f32>;
-@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<Value>;
+@group(0) @binding(1) var<storage, read> table: array<Value>;
+@group(0) @binding(2) var<storage, read_write> out: array<Value>;
 @group(0) @binding(3) var<uniform> params: Params;
 
 @compute @workgroup_size(256)

@@ -65,6 +65,24 @@ TEST(Rope, TheTableHoldsToTheLastPositionOfALongContext) {
   }
 }
 
+TEST(Rope, RotatesTheLastPositionsOfALongContextAsAnglesInDoubleDo) {
+  device::Stream& stream = testing::stream();
+  const RopeSizes sizes{3, 2, 128, 3, 131069};
+  const std::vector<float> x = test_values(3 * 2 * 128, 1);
+  const Rope args{upload_values(stream, x),
+                  upload_values(stream, rope_table(131072, 128, 10000)),
+                  poisoned(stream, 3 * 2 * 128),
+                  3,
+                  2,
+                  128,
+                  3,
+                  131069};
+  rope(stream, args);
+  CaseResult result;
+  compare(result, "out", download_values(stream, args.out), rope_reference(to_double(x), sizes, 1), 1e-6);
+  EXPECT_TRUE(result.passed()) << result.where;
+}
+
 TEST(Rope, TheGradientUndoesTheRotation) {
   device::Stream& stream = testing::stream();
   const std::vector<float> x = test_values(7 * 2 * 6, 1);
