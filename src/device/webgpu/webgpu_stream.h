@@ -60,6 +60,9 @@ class WebGpuStream : public Stream {
   virtual const Limits& limits() const = 0;
   virtual bool has_f16() const = 0;
   virtual bool has_subgroups() const = 0;
+  /// Whether a user's file stands in for the portable form of a kernel: a launcher that has faster forms then uses the portable one
+  /// wherever the shape permits it.
+  virtual bool is_replaced(std::string_view /*kernel*/) const { return false; }
   /// Checks bindings (size, alignment, no buffer both read and written), then records. Throws Error with kernel and sizes.
   virtual void dispatch(const Dispatch& dispatch) = 0;
   /// Lowers the limit on workgroups a dimension, so that tests reach the folding with small data.
