@@ -113,13 +113,13 @@ void expect_right_in_pieces(const ProductKernel& kernel, const Extents& size, co
 TEST(MatMulPlan, PiecesOfBindingsMakeTheWholeProduct) {
   const SplitLimits limits{80'000, 65535, 1e30};
   const Extents size{200, 132, 260};
-  expect_right_in_pieces({Product::Plain}, size, limits);
+  expect_right_in_pieces({Product::Plain, Accumulate::Yes}, size, limits);
   expect_right_in_pieces({Product::Plain, Accumulate::Yes, DType::F16}, {130, 131, 600}, limits);
   expect_right_in_pieces({Product::T}, size, limits);
   expect_right_in_pieces({Product::At}, size, limits);
   expect_right_in_pieces({Product::At, Accumulate::Yes, DType::F16}, {200, 132, 259}, limits);
   expect_right_in_pieces({Product::Swiglu}, size, limits);
-  expect_right_in_pieces({Product::Plain}, {3, 200, 520}, limits);
+  expect_right_in_pieces({Product::Plain, Accumulate::Yes}, {3, 200, 520}, limits);
   expect_right_in_pieces({Product::T, Accumulate::No, DType::F16}, {3, 264, 600}, limits);
 }
 
