@@ -12,6 +12,16 @@ double allowed_f32(int64_t reduction_length) {
   return std::ldexp(8.0 + 2.0 * std::sqrt(static_cast<double>(reduction_length)), -24);
 }
 
+namespace {
+
+/// Of what is allowed; nothing may be (values that must be exact).
+double share_used(double error, double allowed) {
+  if (error == 0) return 0;
+  return allowed == 0 ? std::numeric_limits<double>::infinity() : error / allowed;
+}
+
+}  // namespace
+
 void compare(CaseResult& result, std::string_view tensor, std::span<const float> got, std::span<const double> want,
              double allowed_error, double largest_term) {
   check(got.size() == want.size(), "compare: {} has {} values but the plain loop gave {}", tensor, got.size(),
@@ -28,7 +38,8 @@ void compare(CaseResult& result, std::string_view tensor, std::span<const float>
       error = same ? 0 : std::numeric_limits<double>::infinity();
     }
     // The worst is the one that uses up most of what it is allowed.
-    const bool worst = result.allowed_error == 0 || error / allowed_error > result.largest_error / result.allowed_error;
+    const bool worst = result.where.empty() ||
+                       share_used(error, allowed_error) > share_used(result.largest_error, result.allowed_error);
     if (worst) {
       result.largest_error = error;
       result.allowed_error = allowed_error;

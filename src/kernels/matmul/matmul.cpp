@@ -3,112 +3,91 @@
 
 #include "kernels/kernel_info.h"
 #include "kernels/launch.h"
+#include "kernels/matmul/matmul_bench.h"
+#include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
-#include "kernels/matmul/matmul_reference.h"
 
 namespace athanor::kernels {
 
 namespace {
 
-device::KernelCost product_cost(int64_t rows, int64_t columns, int64_t sum, int64_t values) {
-  return {2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(sum),
-          4.0 * static_cast<double>(values)};
+void check_operand(const std::string& kernel, const char* operand, const Buffer& buffer, const Matrix& matrix,
+                   DType dtype) {
+  const int64_t values = dtype == DType::F16 ? ceil_div(matrix.count(), 2) * 2 : matrix.count();
+  check_size(kernel, operand, buffer, values, size_of(dtype));
 }
 
-void check_sizes(const char* name, int64_t m, int64_t n, int64_t k) {
-  check(m > 0 && n > 0 && k > 0, "{}: M {}, N {}, K {} were given; each must be at least 1", name, m, n, k);
-}
-
-/// Values moved if each operand is read once; an accumulated result is read as well.
-int64_t result_values(int64_t count, Accumulate accumulate) {
-  return accumulate == Accumulate::Yes ? 2 * count : count;
-}
-
-void check_matmul(const char* name, const MatMul& args) {
-  check_sizes(name, args.m, args.n, args.k);
-  check_size(name, "x", args.x, args.m * args.k);
-  check_size(name, "w", args.w, args.k * args.n);
-  check_size(name, "y", args.y, args.m * args.n);
-}
-
-device::KernelCost matmul_cost(const MatMul& args) {
-  return product_cost(args.m, args.n, args.k,
-                      args.m * args.k + args.k * args.n + result_values(args.m * args.n, args.accumulate));
+void check_call(const std::string& name, const ProductCall& call) {
+  const auto [product, accumulate, dtype] = call.kernel;
+  const Extents& size = call.size;
+  check(dtype == DType::F32 || dtype == DType::F16, "{}: an operand of type {} was given; pass F32 or F16", name,
+        name_of(dtype));
+  check(size.rows > 0 && size.columns > 0 && size.sum > 0, "{}: M {}, N {}, K {} were given; each must be at least 1",
+        name, is_at(product) ? size.sum : size.rows, size.columns, is_at(product) ? size.rows : size.sum);
+  const Matrix x = x_matrix(product, size);
+  check_operand(name, is_swiglu(product) ? "gate" : "x", call.x, x, x_type(call.kernel));
+  if (is_swiglu(product)) check_operand(name, "up", call.up, x, x_type(call.kernel));
+  check_operand(name, is_at(product) ? "b" : "w", call.w, w_matrix(product, size), w_type(call.kernel));
+  check_operand(name, "y", call.y, y_matrix(size), DType::F32);
 }
 
 }  // namespace
 
-void matmul(Stream& stream, const MatMul& args) {
-  const char* name = matmul_name(args);
-  check_matmul(name, args);
+device::KernelCost cost_of(const ProductCall& call) {
+  const Product product = call.kernel.product;
+  const int64_t x_bytes = matrix_bytes(x_matrix(product, call.size), x_type(call.kernel));
+  const int64_t w_bytes = matrix_bytes(w_matrix(product, call.size), w_type(call.kernel));
+  const int64_t y_bytes = matrix_bytes(y_matrix(call.size), DType::F32);
+  const int64_t bytes =
+      (is_swiglu(product) ? 2 : 1) * x_bytes + w_bytes + (call.kernel.accumulate == Accumulate::Yes ? 2 : 1) * y_bytes;
+  return {call.size.flops(), static_cast<double>(bytes)};
+}
+
+void run_product(Stream& stream, const ProductCall& call) {
+  const std::string name = name_of(call.kernel);
+  check_call(name, call);
   launch(
-      stream, name, matmul_cost(args), [&](auto& cpu) { matmul_cpu(cpu, args); },
-      [&](auto& webgpu) { matmul_webgpu(webgpu, args); });
+      stream, name, cost_of(call), [&](auto& cpu) { product_cpu(cpu, call); },
+      [&](auto& webgpu) { product_webgpu(webgpu, call, limits_of(webgpu)); });
+}
+
+void matmul(Stream& stream, const MatMul& args) {
+  run_product(stream,
+              {{Product::Plain, args.accumulate, args.w_type}, args.x, {}, args.w, args.y, {args.m, args.n, args.k}});
 }
 
 void matmul_t(Stream& stream, const MatMul& args) {
-  const char* name = matmul_t_name(args);
-  check_matmul(name, args);
-  launch(
-      stream, name, matmul_cost(args), [&](auto& cpu) { matmul_t_cpu(cpu, args); },
-      [&](auto& webgpu) { matmul_t_webgpu(webgpu, args); });
+  run_product(stream,
+              {{Product::T, args.accumulate, args.w_type}, args.x, {}, args.w, args.y, {args.m, args.n, args.k}});
 }
 
 void matmul_at(Stream& stream, const MatMulAt& args) {
-  const char* name = matmul_at_name(args);
-  check_sizes(name, args.m, args.n, args.k);
-  check_size(name, "x", args.x, args.m * args.k);
-  check_size(name, "b", args.b, args.m * args.n);
-  check_size(name, "y", args.y, args.k * args.n);
-  const device::KernelCost cost = product_cost(
-      args.k, args.n, args.m, args.m * args.k + args.m * args.n + result_values(args.k * args.n, args.accumulate));
-  launch(
-      stream, name, cost, [&](auto& cpu) { matmul_at_cpu(cpu, args); },
-      [&](auto& webgpu) { matmul_at_webgpu(webgpu, args); });
+  run_product(stream,
+              {{Product::At, args.accumulate, args.x_type}, args.x, {}, args.b, args.y, {args.k, args.n, args.m}});
 }
 
 void matmul_swiglu_a(Stream& stream, const MatMulSwiglu& args) {
-  const char* name = "matmul_swiglu_a";
-  check_sizes(name, args.m, args.n, args.k);
-  check_size(name, "gate", args.gate, args.m * args.k);
-  check_size(name, "up", args.up, args.m * args.k);
-  check_size(name, "w", args.w, args.k * args.n);
-  check_size(name, "y", args.y, args.m * args.n);
-  const device::KernelCost cost =
-      product_cost(args.m, args.n, args.k, 2 * args.m * args.k + args.k * args.n + args.m * args.n);
-  launch(
-      stream, name, cost, [&](auto& cpu) { matmul_swiglu_a_cpu(cpu, args); },
-      [&](auto& webgpu) { matmul_swiglu_a_webgpu(webgpu, args); });
+  run_product(
+      stream,
+      {{Product::Swiglu, Accumulate::No, args.w_type}, args.gate, args.up, args.w, args.y, {args.m, args.n, args.k}});
 }
 
 void matmul_at_swiglu_a(Stream& stream, const MatMulAtSwiglu& args) {
-  const char* name = matmul_at_swiglu_a_name(args);
-  check_sizes(name, args.m, args.n, args.k);
-  check_size(name, "gate", args.gate, args.m * args.k);
-  check_size(name, "up", args.up, args.m * args.k);
-  check_size(name, "b", args.b, args.m * args.n);
-  check_size(name, "y", args.y, args.k * args.n);
-  const device::KernelCost cost = product_cost(
-      args.k, args.n, args.m, 2 * args.m * args.k + args.m * args.n + result_values(args.k * args.n, args.accumulate));
-  launch(
-      stream, name, cost, [&](auto& cpu) { matmul_at_swiglu_a_cpu(cpu, args); },
-      [&](auto& webgpu) { matmul_at_swiglu_a_webgpu(webgpu, args); });
+  run_product(stream, {{Product::AtSwiglu, args.accumulate, args.x_type},
+                       args.gate,
+                       args.up,
+                       args.b,
+                       args.y,
+                       {args.k, args.n, args.m}});
 }
 
 std::vector<KernelInfo> matmul_kernels() {
-  return {
-      {"matmul", "Y[M,N] = X[M,K] @ W[K,N]", matmul_cases(Product::Plain, Accumulate::No)},
-      {"matmul_acc", "Y[M,N] += X[M,K] @ W[K,N]", matmul_cases(Product::Plain, Accumulate::Yes)},
-      {"matmul_t", "Y[M,N] = X[M,K] @ W[N,K]^T", matmul_cases(Product::T, Accumulate::No)},
-      {"matmul_t_acc", "Y[M,N] += X[M,K] @ W[N,K]^T", matmul_cases(Product::T, Accumulate::Yes)},
-      {"matmul_at", "Y[K,N] = X[M,K]^T @ B[M,N]", matmul_cases(Product::At, Accumulate::No)},
-      {"matmul_at_acc", "Y[K,N] += X[M,K]^T @ B[M,N]", matmul_cases(Product::At, Accumulate::Yes)},
-      {"matmul_swiglu_a", "Y[M,N] = (silu(GATE) * UP)[M,K] @ W[K,N]", matmul_cases(Product::Swiglu, Accumulate::No)},
-      {"matmul_at_swiglu_a", "Y[K,N] = (silu(GATE) * UP)[M,K]^T @ B[M,N]",
-       matmul_cases(Product::AtSwiglu, Accumulate::No)},
-      {"matmul_at_acc_swiglu_a", "Y[K,N] += (silu(GATE) * UP)[M,K]^T @ B[M,N]",
-       matmul_cases(Product::AtSwiglu, Accumulate::Yes)},
-  };
+  std::vector<KernelInfo> table;
+  for (const ProductKernel& kernel : product_kernels()) {
+    table.push_back({name_of(kernel), formula_of(kernel), matmul_cases(kernel),
+                     [kernel](Stream& stream, int64_t bytes) { return matmul_bench(stream, kernel, bytes); }});
+  }
+  return table;
 }
 
 }  // namespace athanor::kernels

@@ -1,27 +1,28 @@
-// Y[K,N] (+)= X[M,K]^T @ B[M,N], and with another load of X (silu(GATE) * UP)[M,K]^T @ B[M,N]. Bindings:
-// matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl (B is w there); grid: matmul_tile.wgsl with rows = K and sums over
-// M. The sum runs down the columns of both operands. The loads still go along rows, so that neighbouring threads read
-// neighbouring addresses instead of a stride of K: x_tile[m][k / 4] and w_tile[m][n / 4], and a vector of each makes 16
-// multiplications. A thread has rows 4 ty to 4 ty + 3 of Y and columns 4 tx to 4 tx + 3.
+// Y[K,N] (+)= X[M,K]^T @ B[M,N], and with another load of X (silu(GATE) * UP)[M,K]^T @ B[M,N]. The sum runs down the columns of both
+// operands. The loads still go along rows, so that neighbouring threads read neighbouring addresses instead of a stride of K:
+// x_tile[m][k / 4] and w_tile[m][n / 4], and a vector of each makes 16 multiplications. A thread has rows 4 ty to 4 ty + 3 of Y and
+// columns 4 tx to 4 tx + 3.
 
 @compute @workgroup_size(16, 16, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let place = place_of(group, groups);
+  let share = share_of(group.z, groups.z);
+  let first_row = group.y * TILE;
+  let first_column = group.x * TILE;
   let tx = thread % 16u;
   let ty = thread / 16u;
-  let x_column = place.row + tx * 4u;
-  let w_column = place.column + tx * 4u;
+  let x_column = first_row + tx * 4u;
+  let w_column = first_column + tx * 4u;
 
   var sum0 = vec4<f32>(0.0);
   var sum1 = vec4<f32>(0.0);
   var sum2 = vec4<f32>(0.0);
   var sum3 = vec4<f32>(0.0);
-  x_tile[thread] = load_x(place.begin + ty, x_column, params.z, params.x);
-  w_tile[thread] = load_w(place.begin + ty, w_column, params.z, params.y);
+  x_tile[thread] = load_x(share.begin + ty, x_column, params.z, params.x);
+  w_tile[thread] = load_w(share.begin + ty, w_column, params.z, params.y);
   workgroupBarrier();
   var current = 0u;
-  for (var m = place.begin; m < place.end; m += STEP) {
+  for (var m = share.begin; m < share.end; m += STEP) {
     let x_next = load_x(m + STEP + ty, x_column, params.z, params.x);
     let w_next = load_w(m + STEP + ty, w_column, params.z, params.y);
     for (var i = 0u; i < STEP; i += 1u) {
@@ -37,9 +38,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     w_tile[current + thread] = w_next;
     workgroupBarrier();
   }
-  let row = place.row + ty * 4u;
-  store_four(place.start, row, w_column, 1u, sum0);
-  store_four(place.start, row + 1u, w_column, 1u, sum1);
-  store_four(place.start, row + 2u, w_column, 1u, sum2);
-  store_four(place.start, row + 3u, w_column, 1u, sum3);
+  let row = first_row + ty * 4u;
+  store_four(share.start, row, w_column, 1u, sum0);
+  store_four(share.start, row + 1u, w_column, 1u, sum1);
+  store_four(share.start, row + 2u, w_column, 1u, sum2);
+  store_four(share.start, row + 3u, w_column, 1u, sum3);
 }

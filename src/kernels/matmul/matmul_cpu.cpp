@@ -4,6 +4,9 @@
 #include "device/cpu/simd.h"
 #include "kernels/matmul/matmul_few_rows_cpu.h"
 #include "kernels/matmul/matmul_internal.h"
+#include "kernels/matmul/matmul_operands_cpu.h"
+
+#include <algorithm>
 
 namespace athanor::kernels {
 
@@ -43,14 +46,13 @@ int64_t edge(int64_t length, int64_t parts) {
 enum class Cut : int64_t { Square = 1, WideTiles = 4 };
 
 /// Halves the rows or the columns of the tile until there are enough tiles.
-Tiling make_tiling(int64_t rows, int64_t columns, int64_t sum, Cut cut) {
-  const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(sum);
+Tiling make_tiling(const Extents& size, Cut cut) {
   int64_t row_parts = 1;
   int64_t column_parts = 1;
   for (;;) {
-    const Tiling tiling{rows, columns, edge(rows, row_parts), edge(columns, column_parts)};
+    const Tiling tiling{size.rows, size.columns, edge(size.rows, row_parts), edge(size.columns, column_parts)};
     const int64_t count = tiling.count();
-    const double tile_flops = flops / static_cast<double>(count);
+    const double tile_flops = size.flops() / static_cast<double>(count);
     const bool wants_more = (count < kFewTiles && tile_flops >= 2 * kLeastTileFlops) ||
                             (count < kManyTiles && tile_flops >= 2 * kGoodTileFlops);
     const bool rows_can = tiling.tile_rows >= 2 * kLeastTileEdge;
@@ -73,7 +75,34 @@ void for_each_tile(CpuStream& stream, const Tiling& tiling, Body body) {
   });
 }
 
-float beta_of(Accumulate accumulate) { return accumulate == Accumulate::Yes ? 1.0F : 0.0F; }
+// Block of an operand that a worker makes: 512 x 256 floats, half a megabyte, stay in its second-level cache.
+constexpr int64_t kBlockValues = 128 << 10;
+
+/// The product by tiles. An operand that is no f32 matrix in memory is made by blocks of the sum in the worker's own memory; with two
+/// f32 matrices the sum is taken whole.
+void tiled_product(CpuStream& stream, const ProductCall& call) {
+  const Product product = call.kernel.product;
+  const LeftOperand left(call);
+  const RightOperand right(call);
+  float* y = data<float>(call.y);
+  const float beta = call.kernel.accumulate == Accumulate::Yes ? 1.0F : 0.0F;
+  const Tiling tiling = make_tiling(call.size, is_swiglu(product) ? Cut::WideTiles : Cut::Square);
+  const int64_t made =
+      (left.is_made() ? tiling.tile_rows : 0) + (right.is_made() ? tiling.tile_columns : 0);  // values for one term
+  const int64_t step = made == 0 ? call.size.sum : std::max<int64_t>(64, kBlockValues / made);
+  device::cpu::ThreadPool& threads = stream.threads();  // taken here: workers may not ask the device
+  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int worker) {
+    float* block = made == 0 ? nullptr : threads.scratch(worker, made * std::min(step, call.size.sum));
+    for (int64_t term = 0; term < call.size.sum; term += step) {
+      const int64_t terms = std::min(step, call.size.sum - term);
+      const Panel a = left.panel(row, rows, term, terms, block);
+      const Panel b = right.panel(column, columns, term, terms, left.is_made() ? block + rows * terms : block);
+      sgemm(is_at(product) ? Transpose::Yes : Transpose::No, product == Product::T ? Transpose::Yes : Transpose::No,
+            rows, columns, terms, a.values, a.stride, b.values, b.stride, term == 0 ? beta : 1.0F,
+            y + row * call.size.columns + column, call.size.columns);
+    }
+  });
+}
 
 // A chunk of a product with few rows has at least 32K weights (about 10 us when they come from memory), so that a small
 // matrix stays with one worker, and there are about eight chunks if the matrix has that many.
@@ -82,150 +111,129 @@ constexpr int64_t kFewRowsChunks = 8;
 // W as [K, N] is read in runs of up to 1024 columns, a page of memory: shorter runs of many rows have half the speed.
 constexpr int64_t kColumnRun = 1024;
 
+// Halves are widened by small blocks that stay in the cache: 16 x 1024 floats, 64 KB, or 8 x 4096, 128 KB.
+constexpr int64_t kHalfRows = 16;
+constexpr int64_t kHalfRowsT = 8;
+constexpr int64_t kHalfTermsT = 4096;
+
+/// A chunk of W [K, N] in f16: a few of its rows are widened, then used.
+void few_rows_of_halves(const FewRows& chunk, const uint16_t* w, float* block) {
+  for (int64_t i = 0; i < chunk.k; i += kHalfRows) {
+    FewRows part = chunk;
+    part.x = chunk.x + i;
+    part.w = block;
+    part.k = std::min(kHalfRows, chunk.k - i);
+    part.w_stride = chunk.columns;
+    part.accumulate = chunk.accumulate || i > 0;
+    widen_block(w + i * chunk.w_stride, block, {part.k, part.columns}, chunk.w_stride);
+    few_rows_product(part);
+  }
+}
+
+/// A chunk of W [N, K] in f16, likewise.
+void few_rows_of_halves_t(const FewRows& chunk, const uint16_t* w, float* block) {
+  for (int64_t column = 0; column < chunk.columns; column += kHalfRowsT) {
+    for (int64_t i = 0; i < chunk.k; i += kHalfTermsT) {
+      FewRows part = chunk;
+      part.x = chunk.x + i;
+      part.w = block;
+      part.y = chunk.y + column;
+      part.columns = std::min(kHalfRowsT, chunk.columns - column);
+      part.k = std::min(kHalfTermsT, chunk.k - i);
+      part.w_stride = part.k;
+      part.accumulate = chunk.accumulate || i > 0;
+      widen_block(w + column * chunk.w_stride + i, block, {part.columns, part.k}, chunk.w_stride);
+      few_rows_product_t(part);
+    }
+  }
+}
+
 /// Reads W [K, N] in chunks of whole rows (or long runs of them): each makes its own partial sums, which are added in
 /// order.
-void few_rows(CpuStream& stream, const float* x, const MatMul& args) {
-  const float* w = data<float>(args.w);
-  float* y = data<float>(args.y);
-  const bool accumulate = args.accumulate == Accumulate::Yes;
-  const int64_t runs = ceil_div(args.n, kColumnRun);
-  const int64_t most_parts = std::max<int64_t>(1, args.k * args.n / kLeastChunkWeights);
-  const int64_t length = ceil_div(ceil_div(args.k, std::clamp<int64_t>(kFewRowsChunks / runs, 1, most_parts)), 4) * 4;
-  const int64_t parts = ceil_div(args.k, length);
-  const int64_t count = args.m * args.n;
-  const Buffer partial = parts > 1 ? stream.device().allocate(parts * count * 4, "matmul partial sums") : Buffer();
+void few_rows(CpuStream& stream, const float* x, const ProductCall& call) {
+  const int64_t m = call.size.rows;
+  const int64_t n = call.size.columns;
+  const int64_t k = call.size.sum;
+  const void* w = device::cpu::raw_data(call.w);
+  float* y = data<float>(call.y);
+  const bool half = call.kernel.dtype == DType::F16;
+  const bool accumulate = call.kernel.accumulate == Accumulate::Yes;
+  const int64_t runs = ceil_div(n, kColumnRun);
+  const int64_t most_parts = std::max<int64_t>(1, k * n / kLeastChunkWeights);
+  const int64_t length = ceil_div(ceil_div(k, std::clamp<int64_t>(kFewRowsChunks / runs, 1, most_parts)), 4) * 4;
+  const int64_t parts = ceil_div(k, length);
+  const Buffer partial = parts > 1 ? stream.device().allocate(parts * m * n * 4, "matmul partial sums") : Buffer();
   float* sums = partial ? data<float>(partial) : y;
-  stream.threads().parallel_for(parts * runs, 1, [&](int64_t chunk, int64_t, int) {
+  device::cpu::ThreadPool& threads = stream.threads();  // taken here: workers may not ask the device
+  threads.parallel_for(parts * runs, 1, [&](int64_t chunk, int64_t, int worker) {
     const int64_t part = chunk / runs;
     const int64_t column = chunk % runs * kColumnRun;
     const int64_t i = part * length;
-    few_rows_product({x + i, w + i * args.n + column, sums + part * count + column, args.m,
-                      std::min(kColumnRun, args.n - column), std::min(length, args.k - i), args.k, args.n,
-                      parts == 1 && accumulate});
-  });
-  if (parts > 1) sum_parts(sums, y, parts, count, accumulate);
-}
-
-void few_rows_t(CpuStream& stream, const MatMul& args) {
-  const float* x = data<float>(args.x);
-  const float* w = data<float>(args.w);
-  float* y = data<float>(args.y);
-  const int64_t least = ceil_div(kLeastChunkWeights, args.k);
-  const int64_t most = std::max(least, ceil_div(kFewRowsChunks * kLeastChunkWeights, args.k));
-  const int64_t chunk = ceil_div(std::clamp(ceil_div(args.n, kFewRowsChunks), least, most), 8) * 8;
-  stream.threads().parallel_for(args.n, chunk, [&](int64_t begin, int64_t end, int) {
-    few_rows_product_t({x, w + begin * args.k, y + begin, args.m, end - begin, args.k, args.k, args.n,
-                        args.accumulate == Accumulate::Yes});
-  });
-}
-
-ATHANOR_SIMD_CLONES
-void hidden_row(const float* gate, const float* up, float* hidden, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) hidden[i] = device::cpu::silu_fast(gate[i]) * up[i];
-}
-
-/// Short runs of rows far apart are asked for a few rows ahead: 0.7 instead of 1.0 ns a value at 64 columns of 1024
-/// (2026-11-29).
-void prefetch_row(const float* values, int64_t columns) {
-  constexpr int64_t kLineFloats = 16;
-  for (int64_t c = 0; c < columns; c += kLineFloats) __builtin_prefetch(values + c);
-}
-
-/// hidden[rows, columns] = silu(gate) * up of a block of matrices whose rows are `stride` apart.
-void hidden_block(const float* gate, const float* up, float* hidden, int64_t rows, int64_t columns, int64_t stride) {
-  constexpr int64_t kRowsAhead = 4;
-  for (int64_t row = 0; row < rows; ++row) {
-    if (row + kRowsAhead < rows && columns < stride) {
-      prefetch_row(gate + (row + kRowsAhead) * stride, columns);
-      prefetch_row(up + (row + kRowsAhead) * stride, columns);
+    FewRows work{.x = x + i,
+                 .w = nullptr,
+                 .y = sums + part * m * n + column,
+                 .rows = m,
+                 .columns = std::min(kColumnRun, n - column),
+                 .k = std::min(length, k - i),
+                 .x_stride = k,
+                 .w_stride = n,
+                 .y_stride = n,
+                 .accumulate = parts == 1 && accumulate};
+    if (half) {
+      const uint16_t* halves = static_cast<const uint16_t*>(w) + i * n + column;
+      few_rows_of_halves(work, halves, threads.scratch(worker, kHalfRows * kColumnRun));
+    } else {
+      work.w = static_cast<const float*>(w) + i * n + column;
+      few_rows_product(work);
     }
-    hidden_row(gate + row * stride, up + row * stride, hidden + row * columns, columns);
-  }
+  });
+  if (parts > 1) sum_parts(sums, y, parts, m * n, accumulate);
 }
 
-// Block of the hidden matrix that a worker holds: 512 x 256 floats, half a megabyte, stay in its second-level cache.
-constexpr int64_t kHiddenValues = 128 << 10;
+void few_rows_t(CpuStream& stream, const ProductCall& call) {
+  const int64_t n = call.size.columns;
+  const int64_t k = call.size.sum;
+  const float* x = data<float>(call.x);
+  const void* w = device::cpu::raw_data(call.w);
+  float* y = data<float>(call.y);
+  const bool half = call.kernel.dtype == DType::F16;
+  const int64_t least = ceil_div(kLeastChunkWeights, k);
+  const int64_t most = std::max(least, ceil_div(kFewRowsChunks * kLeastChunkWeights, k));
+  const int64_t chunk = ceil_div(std::clamp(ceil_div(n, kFewRowsChunks), least, most), 8) * 8;
+  device::cpu::ThreadPool& threads = stream.threads();  // taken here: workers may not ask the device
+  threads.parallel_for(n, chunk, [&](int64_t begin, int64_t end, int worker) {
+    FewRows work{.x = x,
+                 .w = nullptr,
+                 .y = y + begin,
+                 .rows = call.size.rows,
+                 .columns = end - begin,
+                 .k = k,
+                 .x_stride = k,
+                 .w_stride = k,
+                 .y_stride = n,
+                 .accumulate = call.kernel.accumulate == Accumulate::Yes};
+    if (half) {
+      const uint16_t* halves = static_cast<const uint16_t*>(w) + begin * k;
+      few_rows_of_halves_t(work, halves, threads.scratch(worker, kHalfRowsT * kHalfTermsT));
+    } else {
+      work.w = static_cast<const float*>(w) + begin * k;
+      few_rows_product_t(work);
+    }
+  });
+}
 
 }  // namespace
 
-void matmul_cpu(CpuStream& stream, const MatMul& args) {
-  const float* x = data<float>(args.x);
-  if (args.m <= kFewRows) return few_rows(stream, x, args);
-  const float* w = data<float>(args.w);
-  float* y = data<float>(args.y);
-  const Tiling tiling = make_tiling(args.m, args.n, args.k, Cut::Square);
-  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int) {
-    sgemm(Transpose::No, Transpose::No, rows, columns, args.k, x + row * args.k, args.k, w + column, args.n,
-          beta_of(args.accumulate), y + row * args.n + column, args.n);
-  });
-}
-
-void matmul_t_cpu(CpuStream& stream, const MatMul& args) {
-  if (args.m <= kFewRows) return few_rows_t(stream, args);
-  const float* x = data<float>(args.x);
-  const float* w = data<float>(args.w);
-  float* y = data<float>(args.y);
-  const Tiling tiling = make_tiling(args.m, args.n, args.k, Cut::Square);
-  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int) {
-    sgemm(Transpose::No, Transpose::Yes, rows, columns, args.k, x + row * args.k, args.k, w + column * args.k, args.k,
-          beta_of(args.accumulate), y + row * args.n + column, args.n);
-  });
-}
-
-void matmul_at_cpu(CpuStream& stream, const MatMulAt& args) {
-  const float* x = data<float>(args.x);
-  const float* b = data<float>(args.b);
-  float* y = data<float>(args.y);
-  const Tiling tiling = make_tiling(args.k, args.n, args.m, Cut::Square);
-  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int) {
-    sgemm(Transpose::Yes, Transpose::No, rows, columns, args.m, x + row, args.k, b + column, args.n,
-          beta_of(args.accumulate), y + row * args.n + column, args.n);
-  });
-}
-
-void matmul_swiglu_a_cpu(CpuStream& stream, const MatMulSwiglu& args) {
-  const float* gate = data<float>(args.gate);
-  const float* up = data<float>(args.up);
-  if (args.m <= kFewRows) {
-    // A few rows of the hidden matrix are no matrix: every chunk of columns needs all of them, so they are made once.
-    const Buffer hidden = stream.device().allocate(args.m * args.k * 4, "matmul_swiglu_a hidden rows");
-    hidden_block(gate, up, data<float>(hidden), args.m, args.k, args.k);
-    return few_rows(stream, data<float>(hidden), {hidden, args.w, args.y, args.m, args.n, args.k, Accumulate::No});
-  }
-  const float* w = data<float>(args.w);
-  float* y = data<float>(args.y);
-  const Tiling tiling = make_tiling(args.m, args.n, args.k, Cut::WideTiles);
-  const int64_t step = std::max<int64_t>(64, kHiddenValues / tiling.tile_rows);
-  device::cpu::ThreadPool& threads = stream.threads();  // taken here: workers may not ask the device
-  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int worker) {
-    for (int64_t i = 0; i < args.k; i += step) {
-      const int64_t length = std::min(step, args.k - i);
-      float* hidden = threads.scratch(worker, rows * length);
-      hidden_block(gate + row * args.k + i, up + row * args.k + i, hidden, rows, length, args.k);
-      sgemm(Transpose::No, Transpose::No, rows, columns, length, hidden, length, w + i * args.n + column, args.n,
-            i == 0 ? 0.0F : 1.0F, y + row * args.n + column, args.n);
-    }
-  });
-}
-
-void matmul_at_swiglu_a_cpu(CpuStream& stream, const MatMulAtSwiglu& args) {
-  const float* gate = data<float>(args.gate);
-  const float* up = data<float>(args.up);
-  const float* b = data<float>(args.b);
-  float* y = data<float>(args.y);
-  const Tiling tiling = make_tiling(args.k, args.n, args.m, Cut::WideTiles);
-  const int64_t step = std::max<int64_t>(64, kHiddenValues / tiling.tile_rows);
-  device::cpu::ThreadPool& threads = stream.threads();  // taken here: workers may not ask the device
-  for_each_tile(stream, tiling, [&](int64_t row, int64_t rows, int64_t column, int64_t columns, int worker) {
-    for (int64_t i = 0; i < args.m; i += step) {
-      const int64_t length = std::min(step, args.m - i);
-      float* hidden = threads.scratch(worker, rows * length);
-      hidden_block(gate + i * args.k + row, up + i * args.k + row, hidden, length, rows, args.k);
-      sgemm(Transpose::Yes, Transpose::No, rows, columns, length, hidden, rows, b + i * args.n + column, args.n,
-            i == 0 ? beta_of(args.accumulate) : 1.0F, y + row * args.n + column, args.n);
-    }
-  });
+void product_cpu(CpuStream& stream, const ProductCall& call) {
+  const Product product = call.kernel.product;
+  if (is_at(product) || call.size.rows > kFewRows) return tiled_product(stream, call);
+  if (product == Product::T) return few_rows_t(stream, call);
+  if (product == Product::Plain) return few_rows(stream, data<float>(call.x), call);
+  // A few rows of the hidden matrix are no matrix: every chunk of columns needs all of them, so they are made once.
+  const Matrix size = x_matrix(product, call.size);
+  const Buffer hidden = stream.device().allocate(matrix_bytes(size, DType::F32), "matmul_swiglu_a hidden rows");
+  hidden_block(data<float>(call.x), data<float>(call.up), data<float>(hidden), size, size.columns);
+  few_rows(stream, data<float>(hidden), call);
 }
 
 }  // namespace athanor::kernels

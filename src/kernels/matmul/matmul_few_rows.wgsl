@@ -1,28 +1,16 @@
-// Y[M,N] (+)= X[M,K] @ W[K,N] for M up to ROWS (1, 4 or 8), as in decoding: the time is that of reading W once.
-// Bindings: matmul_bindings.wgsl, matmul_swiglu_bindings.wgsl. One workgroup has 32 columns, 128 bytes of a row of W: 8
-// threads of four columns times SLICES slices of K (32; 16 for 8 rows, so that the partial sums fit 16,384 bytes), four
-// rows of W at a time. Then a thread for every four values of Y adds its slices in order: one barrier in all.
-// Grid: ceil(N / 32) workgroups, from first_group() on, folded on x and y.
+// Y[M,N] (+)= X[M,K] @ W[K,N] for M up to ROWS (1, 4 or 8), as in decoding: the time is that of reading W once. One workgroup has 32
+// columns, 128 bytes of a row of W: 8 threads of four columns times SLICES slices of K (32; 16 for 8 rows, so that the partial sums fit
+// 16,384 bytes), four rows of W at a time. Then a thread for every four values of Y adds its slices in order: one barrier in all.
+// Its grid: ceil(N / 32) workgroups, folded on x and y.
 
 const QUADS: u32 = 8u;
 
-var<workgroup> partial: array<vec4<f32>, ROWS * SLICES * QUADS>;  // [row][slice][quad]
-
-fn store(row: u32, column: u32, value: f32) {
-  if (column < params.y) {
-    let index = row * params.y + column;
-    if ((params.w & ACCUMULATE) != 0u) {
-      y[index] += value;
-    } else {
-      y[index] = value;
-    }
-  }
-}
+var<workgroup> partial_sums: array<vec4<f32>, ROWS * SLICES * QUADS>;  // [row][slice][quad]
 
 @compute @workgroup_size(QUADS * SLICES)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let first_column = (first_group() + group.x + group.y * groups.x) * QUADS * 4u;
+  let first_column = (group.x + group.y * groups.x) * QUADS * 4u;
   let column = first_column + thread % QUADS * 4u;
 
   var sums: array<vec4<f32>, ROWS>;
@@ -38,18 +26,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial[row * SLICES * QUADS + thread] = sums[row];
+    partial_sums[row * SLICES * QUADS + thread] = sums[row];
   }
   workgroupBarrier();
   let row = thread / QUADS;
   if (row < ROWS && row < params.x) {
     var total = vec4<f32>(0.0);
     for (var slice = 0u; slice < SLICES; slice += 1u) {
-      total += partial[(row * SLICES + slice) * QUADS + thread % QUADS];
+      total += partial_sums[(row * SLICES + slice) * QUADS + thread % QUADS];
     }
-    store(row, column, total.x);
-    store(row, column + 1u, total.y);
-    store(row, column + 2u, total.z);
-    store(row, column + 3u, total.w);
+    store(0u, row, column, total.x);
+    store(0u, row, column + 1u, total.y);
+    store(0u, row, column + 2u, total.z);
+    store(0u, row, column + 3u, total.w);
   }
 }

@@ -18,18 +18,21 @@ struct Step {
   int64_t columns;
   int64_t k;  // rows of w
   int64_t x_stride;
-  int64_t n;  // stride of w and y
+  int64_t w_stride;
+  int64_t y_stride;
 };
 
 /// Adds four rows of w at once to every row of y, so that y goes through the registers once for four rows of w. The
 /// rows of x are a pack: the compiler sees straight code inside the vectorised loop.
 template <size_t... Row>
-ATHANOR_INLINE void add_four(const float* x, const float* w, float* y, int64_t columns, int64_t x_stride, int64_t n,
-                             std::index_sequence<Row...>) {
+ATHANOR_INLINE void add_four(const float* x, const float* w, float* y, const Step& step, std::index_sequence<Row...>) {
+  const int64_t columns = step.columns;
+  const int64_t x_stride = step.x_stride;
+  const int64_t n = step.y_stride;
   const float* w0 = w;
-  const float* w1 = w + n;
-  const float* w2 = w + 2 * n;
-  const float* w3 = w + 3 * n;
+  const float* w1 = w + step.w_stride;
+  const float* w2 = w + 2 * step.w_stride;
+  const float* w3 = w + 3 * step.w_stride;
 #pragma omp simd
   for (int64_t c = 0; c < columns; ++c) {
     ((y[Row * n + c] += x[Row * x_stride] * w0[c] + x[Row * x_stride + 1] * w1[c] + x[Row * x_stride + 2] * w2[c] +
@@ -39,8 +42,10 @@ ATHANOR_INLINE void add_four(const float* x, const float* w, float* y, int64_t c
 }
 
 template <size_t... Row>
-ATHANOR_INLINE void add_one(const float* x, const float* w, float* y, int64_t columns, int64_t x_stride, int64_t n,
-                            std::index_sequence<Row...>) {
+ATHANOR_INLINE void add_one(const float* x, const float* w, float* y, const Step& step, std::index_sequence<Row...>) {
+  const int64_t columns = step.columns;
+  const int64_t x_stride = step.x_stride;
+  const int64_t n = step.y_stride;
 #pragma omp simd
   for (int64_t c = 0; c < columns; ++c) ((y[Row * n + c] += x[Row * x_stride] * w[c]), ...);
 }
@@ -48,10 +53,9 @@ ATHANOR_INLINE void add_one(const float* x, const float* w, float* y, int64_t co
 template <size_t Rows>
 ATHANOR_INLINE void add_step(const Step& step) {
   constexpr std::make_index_sequence<Rows> kRows{};
-  const auto [x, w, y, columns, k, x_stride, n] = step;
   int64_t i = 0;
-  for (; i + 4 <= k; i += 4) add_four(x + i, w + i * n, y, columns, x_stride, n, kRows);
-  for (; i < k; ++i) add_one(x + i, w + i * n, y, columns, x_stride, n, kRows);
+  for (; i + 4 <= step.k; i += 4) add_four(step.x + i, step.w + i * step.w_stride, step.y, step, kRows);
+  for (; i < step.k; ++i) add_one(step.x + i, step.w + i * step.w_stride, step.y, step, kRows);
 }
 
 // A function for each number of rows: one with all of them inlined takes the compiler many times longer.
@@ -62,18 +66,18 @@ ATHANOR_SIMD_CLONES void add_step_4(const Step& step) { add_step<4>(step); }
 
 /// Dot products of one row of x with eight rows of w: eight independent sums keep the multipliers busy.
 ATHANOR_SIMD_CLONES
-void dot_eight(const float* x, const float* w, int64_t k, float* out) {
+void dot_eight(const float* x, const float* w, int64_t k, int64_t stride, float* out) {
   float s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
 #pragma omp simd reduction(+ : s0, s1, s2, s3, s4, s5, s6, s7)
   for (int64_t i = 0; i < k; ++i) {
     s0 += x[i] * w[i];
-    s1 += x[i] * w[k + i];
-    s2 += x[i] * w[2 * k + i];
-    s3 += x[i] * w[3 * k + i];
-    s4 += x[i] * w[4 * k + i];
-    s5 += x[i] * w[5 * k + i];
-    s6 += x[i] * w[6 * k + i];
-    s7 += x[i] * w[7 * k + i];
+    s1 += x[i] * w[stride + i];
+    s2 += x[i] * w[2 * stride + i];
+    s3 += x[i] * w[3 * stride + i];
+    s4 += x[i] * w[4 * stride + i];
+    s5 += x[i] * w[5 * stride + i];
+    s6 += x[i] * w[6 * stride + i];
+    s7 += x[i] * w[7 * stride + i];
   }
   const float sums[8] = {s0, s1, s2, s3, s4, s5, s6, s7};
   std::copy(sums, sums + 8, out);
@@ -91,7 +95,7 @@ float dot(const float* x, const float* w, int64_t k) {
 
 void few_rows_product(const FewRows& args) {
   for (int64_t row = 0; !args.accumulate && row < args.rows; ++row) {
-    std::fill(args.y + row * args.n, args.y + row * args.n + args.columns, 0.0F);
+    std::fill(args.y + row * args.y_stride, args.y + row * args.y_stride + args.columns, 0.0F);
   }
   // Five to eight rows go in two passes, as more rows need more registers than there are; a step's block of w stays in
   // the cache.
@@ -99,12 +103,13 @@ void few_rows_product(const FewRows& args) {
   for (int64_t i = 0; i < args.k; i += kStep) {
     for (int64_t row = 0; row < args.rows; row += 4) {
       const Step step{args.x + row * args.x_stride + i,
-                      args.w + i * args.n,
-                      args.y + row * args.n,
+                      args.w + i * args.w_stride,
+                      args.y + row * args.y_stride,
                       args.columns,
                       std::min(kStep, args.k - i),
                       args.x_stride,
-                      args.n};
+                      args.w_stride,
+                      args.y_stride};
       switch (std::min<int64_t>(4, args.rows - row)) {
         case 1:
           add_step_1(step);
@@ -125,20 +130,20 @@ void few_rows_product(const FewRows& args) {
 
 void few_rows_product_t(const FewRows& args) {
   const auto add_or_set = [&](int64_t row, int64_t column, float sum) {
-    float& y = args.y[row * args.n + column];
+    float& y = args.y[row * args.y_stride + column];
     y = args.accumulate ? y + sum : sum;
   };
   int64_t c = 0;
   for (; c + 8 <= args.columns; c += 8) {
     for (int64_t row = 0; row < args.rows; ++row) {
       float sums[8];
-      dot_eight(args.x + row * args.x_stride, args.w + c * args.k, args.k, sums);
+      dot_eight(args.x + row * args.x_stride, args.w + c * args.w_stride, args.k, args.w_stride, sums);
       for (int64_t j = 0; j < 8; ++j) add_or_set(row, c + j, sums[j]);
     }
   }
   for (; c < args.columns; ++c) {
     for (int64_t row = 0; row < args.rows; ++row) {
-      add_or_set(row, c, dot(args.x + row * args.x_stride, args.w + c * args.k, args.k));
+      add_or_set(row, c, dot(args.x + row * args.x_stride, args.w + c * args.w_stride, args.k));
     }
   }
 }

@@ -15,14 +15,15 @@ struct FewRows {
   int64_t columns;   // of this block
   int64_t k;         // terms of each sum in this block
   int64_t x_stride;  // between rows of x
-  int64_t n;         // between rows of y, and of w as [K, N]
+  int64_t w_stride;  // between rows of w
+  int64_t y_stride;  // between rows of y
   bool accumulate;
 };
 
 /// y[row, c] (+)= sum over i < k of x[row, i] * w[i, c]. Each row's sum has the same order for any number of rows.
 void few_rows_product(const FewRows& args);
 
-/// y[row, c] (+)= sum over i < k of x[row, i] * w[c, i], where w's rows are k long.
+/// y[row, c] (+)= sum over i < k of x[row, i] * w[c, i].
 void few_rows_product_t(const FewRows& args);
 
 /// y[i] (+)= sum over parts, in order, of partial[part, i].

@@ -1,8 +1,10 @@
-// The two devices' versions of the matrix products, behind their door, and what both call them.
+// The two devices' versions of the matrix products, behind their doors.
 #pragma once
 
 #include "kernels/launch.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_plan.h"
+#include "kernels/matmul/matmul_product.h"
 
 namespace athanor::kernels {
 
@@ -10,30 +12,16 @@ namespace athanor::kernels {
 /// its own shape.
 inline constexpr int64_t kFewRows = 8;
 
-/// Names in profiles and errors.
-inline const char* matmul_name(const MatMul& args) {
-  return args.accumulate == Accumulate::Yes ? "matmul_acc" : "matmul";
-}
-inline const char* matmul_t_name(const MatMul& args) {
-  return args.accumulate == Accumulate::Yes ? "matmul_t_acc" : "matmul_t";
-}
-inline const char* matmul_at_name(const MatMulAt& args) {
-  return args.accumulate == Accumulate::Yes ? "matmul_at_acc" : "matmul_at";
-}
-inline const char* matmul_at_swiglu_a_name(const MatMulAtSwiglu& args) {
-  return args.accumulate == Accumulate::Yes ? "matmul_at_acc_swiglu_a" : "matmul_at_swiglu_a";
-}
+/// What every door calls: checks the call and runs it on the stream's device.
+void run_product(Stream& stream, const ProductCall& call);
 
-void matmul_cpu(device::cpu::CpuStream& stream, const MatMul& args);
-void matmul_t_cpu(device::cpu::CpuStream& stream, const MatMul& args);
-void matmul_at_cpu(device::cpu::CpuStream& stream, const MatMulAt& args);
-void matmul_swiglu_a_cpu(device::cpu::CpuStream& stream, const MatMulSwiglu& args);
-void matmul_at_swiglu_a_cpu(device::cpu::CpuStream& stream, const MatMulAtSwiglu& args);
+/// FLOPs, and bytes with each operand moved once; a result that is added to is read as well.
+device::KernelCost cost_of(const ProductCall& call);
 
-void matmul_webgpu(device::webgpu::WebGpuStream& stream, const MatMul& args);
-void matmul_t_webgpu(device::webgpu::WebGpuStream& stream, const MatMul& args);
-void matmul_at_webgpu(device::webgpu::WebGpuStream& stream, const MatMulAt& args);
-void matmul_swiglu_a_webgpu(device::webgpu::WebGpuStream& stream, const MatMulSwiglu& args);
-void matmul_at_swiglu_a_webgpu(device::webgpu::WebGpuStream& stream, const MatMulAtSwiglu& args);
+void product_cpu(device::cpu::CpuStream& stream, const ProductCall& call);
+
+/// limits: those of the adapter, or lower ones in tests.
+void product_webgpu(device::webgpu::WebGpuStream& stream, const ProductCall& call, const SplitLimits& limits);
+SplitLimits limits_of(const device::webgpu::WebGpuStream& stream);
 
 }  // namespace athanor::kernels

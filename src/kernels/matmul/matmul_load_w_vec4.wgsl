@@ -1,8 +1,9 @@
-// Four values of a row of w, whose length is divisible by four, from a column that is; zero outside the matrix. Without
-// a branch, so that several loads can be on their way: outside, the index is moved to the last vector.
+// Four values of a row of w from a column divisible by four, as the length of the rows is; zero outside the matrix. Without a branch,
+// so that several loads can be on their way: outside, the index is moved to the last vector.
+alias WValue = vec4<f32>;
+
 fn load_w(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
-  let last = rows * columns / 4u - 1u;
-  let values = w[min((row * columns + column) / 4u, last)];
+  let last = ((rows - 1u) * params[W_STRIDE] + columns) / 4u - 1u;
+  let values = w[min((row * params[W_STRIDE] + column) / 4u, last)];
   return select(vec4<f32>(0.0), values, row < rows && column < columns);
 }
-

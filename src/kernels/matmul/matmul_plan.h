@@ -1,26 +1,9 @@
-// How a product is cut into dispatches: rectangles of workgroups, each bounded in time and in both dimensions of the
-// grid.
+// How a product is cut into dispatches. Sizes and the adapter's limits alone decide, so that every run computes the same bits.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include "kernels/matmul/matmul_product.h"
 
 namespace athanor::kernels {
-
-/// width * height workgroups in the order of their numbers, the first being number `first`.
-struct Rectangle {
-  int64_t first = 0;
-  int64_t width = 1;
-  int64_t height = 1;
-  bool operator==(const Rectangle&) const = default;
-};
-
-/// Rectangles that cover the workgroups 0 to groups - 1 exactly: rows of `across` where they fit, no dimension over
-/// `limit`, no rectangle over `most` workgroups. Exactly, since a workgroup too many would add its product twice.
-std::vector<Rectangle> cover(int64_t groups, int64_t across, int64_t limit, int64_t most);
-
-/// Parts into which the sums of a product are cut: 1 if the tiles alone keep an adapter busy, or if the sums are short.
-int64_t parts_of(int64_t tiles, int64_t sum);
 
 // A dispatch is at most this long: 0.2 s at 0.35 TFLOP/s, which integrated GPUs reach; at a tenth of that it still ends
 // within the two seconds that Windows waits. A large GPU takes 1 ms or more for it, beside which another dispatch (4
@@ -28,8 +11,43 @@ int64_t parts_of(int64_t tiles, int64_t sum);
 inline constexpr double kMostFlops = 7e10;
 
 // One workgroup adds up at most so many terms of matmul_at in a dispatch: 8192 FLOP each, 2 GFLOP, on a share of an
-// adapter that does perhaps 10 GFLOP/s. Rows beyond are a further dispatch that adds to the first. Also bounds the
-// parts' indices.
+// adapter that does perhaps 10 GFLOP/s. Rows beyond are a further dispatch that adds to the first.
 inline constexpr int64_t kMostTerms = 1 << 18;
+
+/// What bounds one dispatch.
+struct SplitLimits {
+  int64_t binding_bytes = 0;
+  int64_t workgroups = 0;  // of one dimension of a grid
+  double flops = kMostFlops;
+};
+
+/// Which kernel a product gets.
+enum class Form {
+  Tiles,          // 64 x 64 values a workgroup; long sums over a small Y may be cut into parts
+  PortableTiles,  // the same, but nothing that the portable form cannot do where it can be avoided
+  FewRows,        // up to kFewRows rows
+};
+
+/// Rows, columns and terms of the largest piece that one dispatch takes. Pieces begin at multiples of 64 (of 128 in the kernels
+/// _w16), so that every operand's range begins at a multiple of 256 bytes. Cut are, in this order of preference: rows of X and Y (of X
+/// and B in X^T B), which the portable form can take as they lie, rows of W, and last what makes rows lie further apart than they are
+/// long. A piece of one unit that is still too large is left to the stream, which refuses it with both sizes.
+Extents piece_of(const ProductKernel& kernel, const Extents& size, const SplitLimits& limits, Form form);
+
+/// The operands whose rows lie further apart than they are long in such pieces, and how far. All of them share one distance, since
+/// one word travels: otherwise Error.
+struct Strides {
+  bool x = false;
+  bool w = false;
+  bool y = false;
+  int64_t distance = 0;  // in values; 0 if there is none
+};
+Strides strides_of(const ProductCall& call, const Extents& piece, const SplitLimits& limits);
+
+/// The piece of a call that begins at `from`: ranges of its operands, and an addition where earlier terms were written.
+ProductCall piece_at(const ProductCall& call, const Extents& from, const Extents& piece);
+
+/// Parts into which the sums of a product are cut: 1 if the tiles alone keep an adapter busy, or if the sums are short.
+int64_t parts_of(int64_t tiles, int64_t sum);
 
 }  // namespace athanor::kernels

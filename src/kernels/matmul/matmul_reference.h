@@ -1,9 +1,7 @@
-// The plain loops in double precision that judge the matrix products, and their cases.
+// The plain loops in double precision that judge the matrix products.
 #pragma once
 
-#include "kernels/accumulate.h"
-#include "kernels/kernel_info.h"
-
+#include <cstdint>
 #include <vector>
 
 namespace athanor::kernels {
@@ -19,10 +17,5 @@ std::vector<double> matmul_at_reference(const std::vector<double>& x, const std:
                                         int64_t n, int64_t m);
 /// silu(gate) * up, value by value.
 std::vector<double> swiglu_hidden_reference(const std::vector<double>& gate, const std::vector<double>& up);
-
-enum class Product { Plain, T, At, Swiglu, AtSwiglu };
-
-/// Every size for one kernel of the family; Accumulate::Yes adds to a Y that is not zero.
-std::vector<KernelCase> matmul_cases(Product product, Accumulate accumulate);
 
 }  // namespace athanor::kernels

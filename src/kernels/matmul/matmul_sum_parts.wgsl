@@ -1,7 +1,7 @@
 // y[i] (+)= sum over parts, in order, of partial_sums[part, i]: the end of a product whose sums were cut into parts.
-//   binding 0  read        partial_sums (parts, count) f32
-//   binding 1  read_write  y (count) f32
-//   binding 2  uniform     vec4<u32>: count, parts, 1 to add to y, 0
+//   binding 0  read        partial_sums  (parts, count) f32
+//   binding 1  read_write  y             (count) f32
+//   binding 2  uniform     params        vec4<u32>: count, parts, 1 to add to y, _
 // Grid: ceil(count / 256) workgroups, folded on x and y.
 
 @group(0) @binding(0) var<storage, read> partial_sums: array<f32>;

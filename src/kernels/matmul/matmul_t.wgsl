@@ -1,7 +1,6 @@
-// Y[M,N] (+)= X[M,K] @ W[N,K]^T. Bindings: matmul_bindings.wgsl; grid: matmul_tile.wgsl. Rows of both operands run
-// along k, so both tiles hold vectors along k and the multiplications take the same component of four columns of W. A
-// thread has rows ty + 16 i and columns tx + 16 j. Neighbouring threads read neighbouring rows of w_tile, 64 bytes
-// apart: four vectors of a row are stored in an order that depends on the row, so that eight rows lie in different
+// Y[M,N] (+)= X[M,K] @ W[N,K]^T. Rows of both operands run along k, so both tiles hold vectors along k and the multiplications take the
+// same component of four columns of W. A thread has rows ty + 16 i and columns tx + 16 j. Neighbouring threads read neighbouring rows
+// of w_tile, 64 bytes apart: four vectors of a row are stored in an order that depends on the row, so that eight rows lie in different
 // banks.
 
 fn w_place(row: u32, vector: u32) -> u32 {
@@ -11,7 +10,9 @@ fn w_place(row: u32, vector: u32) -> u32 {
 @compute @workgroup_size(16, 16, 1)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let place = place_of(group, groups);
+  let share = share_of(group.z, groups.z);
+  let first_row = group.y * TILE;
+  let first_column = group.x * TILE;
   let tx = thread % 16u;
   let ty = thread / 16u;
   let row = thread / 4u;
@@ -21,13 +22,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var sum1 = vec4<f32>(0.0);
   var sum2 = vec4<f32>(0.0);
   var sum3 = vec4<f32>(0.0);
-  x_tile[thread] = load_x(place.row + row, place.begin + vector * 4u, params.x, params.z);
-  w_tile[w_place(row, vector)] = load_w(place.column + row, place.begin + vector * 4u, params.y, params.z);
+  x_tile[thread] = load_x(first_row + row, share.begin + vector * 4u, params.x, params.z);
+  w_tile[w_place(row, vector)] = load_w(first_column + row, share.begin + vector * 4u, params.y, params.z);
   workgroupBarrier();
   var current = 0u;
-  for (var k = place.begin; k < place.end; k += STEP) {
-    let x_next = load_x(place.row + row, k + STEP + vector * 4u, params.x, params.z);
-    let w_next = load_w(place.column + row, k + STEP + vector * 4u, params.y, params.z);
+  for (var k = share.begin; k < share.end; k += STEP) {
+    let x_next = load_x(first_row + row, k + STEP + vector * 4u, params.x, params.z);
+    let w_next = load_w(first_column + row, k + STEP + vector * 4u, params.y, params.z);
     for (var i = 0u; i < 4u; i += 1u) {
       let x0 = x_tile[current + ty * 4u + i];
       let x1 = x_tile[current + ty * 4u + 64u + i];
@@ -51,8 +52,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     w_tile[current + w_place(row, vector)] = w_next;
     workgroupBarrier();
   }
-  store_four(place.start, place.row + ty, place.column + tx, 16u, sum0);
-  store_four(place.start, place.row + ty + 16u, place.column + tx, 16u, sum1);
-  store_four(place.start, place.row + ty + 32u, place.column + tx, 16u, sum2);
-  store_four(place.start, place.row + ty + 48u, place.column + tx, 16u, sum3);
+  store_four(share.start, first_row + ty, first_column + tx, 16u, sum0);
+  store_four(share.start, first_row + ty + 16u, first_column + tx, 16u, sum1);
+  store_four(share.start, first_row + ty + 32u, first_column + tx, 16u, sum2);
+  store_four(share.start, first_row + ty + 48u, first_column + tx, 16u, sum3);
 }

@@ -1,19 +1,18 @@
-// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 4 or 8), as for the head in decoding: the time is that of reading
-// W once.
-// Bindings: matmul_bindings.wgsl. One workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it;
-// then a thread for every value of Y adds the 32 sums of its row. It begins at a lane of its own, so that neighbours
-// read different banks; the order is the same on every run. One barrier in all.
-// Grid: ceil(N / 8) workgroups, from first_group() on, folded on x and y.
+// Y[M,N] (+)= X[M,K] @ W[N,K]^T for M up to ROWS (1, 4 or 8), as for the head in decoding: the time is that of reading W once. One
+// workgroup has 8 rows of W, 32 threads a row that read neighbouring vectors of it; then a thread for every value of Y adds the 32 sums
+// of its row. It begins at a lane of its own, so that neighbours read different banks; the order is the same on every run. One barrier
+// in all.
+// Its grid: ceil(N / 8) workgroups, folded on x and y.
 
 const COLUMNS: u32 = 8u;
 const LANES: u32 = 32u;
 
-var<workgroup> partial: array<f32, ROWS * COLUMNS * LANES>;  // [row][column][lane]
+var<workgroup> partial_sums: array<f32, ROWS * COLUMNS * LANES>;  // [row][column][lane]
 
 @compute @workgroup_size(COLUMNS * LANES)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-  let first_column = (first_group() + group.x + group.y * groups.x) * COLUMNS;
+  let first_column = (group.x + group.y * groups.x) * COLUMNS;
 
   var sums: array<f32, ROWS>;
   for (var k = thread % LANES * 4u; k < params.z; k += LANES * 4u) {
@@ -23,21 +22,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
   }
   for (var row = 0u; row < ROWS; row += 1u) {
-    partial[row * COLUMNS * LANES + thread] = sums[row];
+    partial_sums[row * COLUMNS * LANES + thread] = sums[row];
   }
   workgroupBarrier();
   let row = thread / COLUMNS;
   let column = first_column + thread % COLUMNS;
-  if (row < ROWS && row < params.x && column < params.y) {
+  if (row < ROWS) {
     var total = 0.0;
     for (var i = 0u; i < LANES; i += 1u) {
-      total += partial[thread * LANES + (thread + i) % LANES];
+      total += partial_sums[thread * LANES + (thread + i) % LANES];
     }
-    let index = row * params.y + column;
-    if ((params.w & ACCUMULATE) != 0u) {
-      y[index] += total;
-    } else {
-      y[index] = total;
-    }
+    store(0u, row, column, total);
   }
 }

@@ -1,16 +1,23 @@
-// The matrix products: wrong use, the cut into dispatches, long grids, and the family's own gradients. The cases
-// against the plain loop run in kernels/cases_test.cpp.
+// The matrix products: wrong use, ranges of buffers, equal bits, halves, and the family's own gradients. The cases against the plain
+// loop run in kernels/cases_test.cpp; the cut into dispatches and the portable form have tests of their own.
 #include "kernels/matmul/matmul.h"
 
 #include "kernels/finite_difference.h"
-#include "kernels/matmul/matmul_plan.h"
+#include "kernels/kernel_info.h"
+#include "kernels/matmul/matmul_half.h"
 #include "kernels/matmul/matmul_reference.h"
 #include "test_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace athanor::kernels {
+
+std::vector<KernelInfo> matmul_kernels();
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,18 +61,14 @@ TEST(MatMul, SwigluFormsRefuseGateAndUpOfDifferentSizes) {
               HasSubstr("matmul_at_swiglu_a: up has 64 bytes but 12 values"));
 }
 
-// The short cases, and one whose sums are cut into parts, on a grid of at most 7 x 7 x 7 workgroups. _acc would add a
-// workgroup's product twice if two dispatches shared it.
-TEST(MatMul, GridsLongerThanOneDimensionTakesAreCut) {
+TEST(MatMul, RefusesAnF16OperandOfTheWrongSizeAndOtherTypes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 7);
-  for (const Product product : {Product::Plain, Product::T, Product::At, Product::AtSwiglu}) {
-    for (const KernelCase& kernel_case : matmul_cases(product, Accumulate::Yes)) {
-      if (!kernel_case.in_doctor && !kernel_case.name.ends_with("2048")) continue;
-      const CaseResult result = kernel_case.run(stream);
-      EXPECT_TRUE(result.passed()) << kernel_case.name << ": " << result.where;
-    }
-  }
+  MatMul args{poisoned(stream, 12), poisoned(stream, 20), poisoned(stream, 15), 3, 5, 4, Accumulate::No, DType::F16};
+  EXPECT_THAT(message_of([&] { matmul(stream, args); }),
+              HasSubstr("matmul_w16: w has 80 bytes but 20 values of 2 bytes are needed"));
+  args.w_type = DType::BF16;
+  EXPECT_THAT(message_of([&] { matmul(stream, args); }),
+              HasSubstr("matmul: an operand of type BF16 was given; pass F32 or F16"));
 }
 
 TEST(MatMul, ReadsAndWritesPartsOfBuffers) {
@@ -138,39 +141,55 @@ TEST(MatMul, ResultsOfTheCpuDoNotDependOnItsThreads) {
       keep(y);
       matmul_at_swiglu_a(stream, {gate, up, b, d_w, k, n, m, Accumulate::No});
       keep(d_w);
+      const std::vector<uint32_t> ones_and_twos(static_cast<size_t>(k * n / 2), 0x40003c00U);
+      const device::Buffer halves = upload_values(stream, ones_and_twos);
+      matmul(stream, {gate, halves, y, m, n, k, Accumulate::No, DType::F16});
+      keep(y);
     }
     results.push_back(all);
   }
   EXPECT_EQ(results[0], results[1]);
 }
 
-TEST(MatMulPlan, CoversEveryWorkgroupOnceWithinBothLimits) {
-  for (const int64_t groups : {1, 6, 7, 8, 50, 343, 344, 1000}) {
-    for (const int64_t across : {1, 3, 7, 11, 1000}) {
-      for (const int64_t most : {0, 1, 5, 20, 5000}) {
-        int64_t next = 0;
-        for (const Rectangle& part : cover(groups, across, 7, most)) {
-          EXPECT_EQ(part.first, next);
-          EXPECT_LE(part.width, 7);
-          EXPECT_LE(part.height, 7);
-          EXPECT_LE(part.width * part.height, std::max<int64_t>(1, most));
-          next += part.width * part.height;
-        }
-        EXPECT_EQ(next, groups) << groups << " groups, " << across << " across, at most " << most;
-      }
+TEST(MatMul, EveryKernelHasABenchmark) {
+  device::Stream& stream = testing::stream();
+  for (const KernelInfo& info : matmul_kernels()) {
+    const KernelBench bench = info.bench(stream, 1 << 16);
+    EXPECT_EQ(bench.sizes, "M 256, N 256, K 256");
+    EXPECT_EQ(bench.cost.flops, 2.0 * 256 * 256 * 256);
+    bench.launch();
+    stream.wait();
+  }
+}
+
+TEST(Half, EveryHalfWidensAndRoundsBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const int exponent = static_cast<int>(bits >> 10 & 31);
+    const double mantissa = bits & 1023;
+    double want = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+    if (exponent == 31) {
+      want = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    }
+    const float value = half_to_float(static_cast<uint16_t>(bits));
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(value)) << bits;
+      EXPECT_TRUE(std::isnan(half_to_float(float_to_half(value)))) << bits;
+    } else {
+      EXPECT_EQ(value, (bits >> 15) != 0 ? -want : want) << bits;
+      EXPECT_EQ(float_to_half(value), bits);
     }
   }
 }
 
-TEST(MatMulPlan, AnOrdinaryProductIsOneDispatchOfTheGridThatTheContractNames) {
-  EXPECT_EQ(cover(12 * 16, 12, 65535, 1 << 20), (std::vector<Rectangle>{{0, 12, 16}}));
-}
-
-TEST(MatMulPlan, LongSumsOverASmallResultAreCutIntoParts) {
-  EXPECT_EQ(parts_of(16, 16384), 32);
-  EXPECT_EQ(parts_of(16, 1024), 4);
-  EXPECT_EQ(parts_of(16, 511), 1);
-  EXPECT_EQ(parts_of(1024, 65536), 1);
+TEST(Half, RoundsToTheNearestTiesToEvenAndOverflowsToInfinity) {
+  EXPECT_EQ(float_to_half(1.0F + 0x1p-11F), 0x3c00U);
+  EXPECT_EQ(float_to_half(1.0F + 3 * 0x1p-11F), 0x3c02U);
+  EXPECT_EQ(float_to_half(1.0F + 0x1p-11F + 0x1p-20F), 0x3c01U);
+  EXPECT_EQ(float_to_half(65519.0F), 0x7bffU);
+  EXPECT_EQ(float_to_half(65520.0F), 0x7c00U);
+  EXPECT_EQ(float_to_half(-1e30F), 0xfc00U);
+  EXPECT_EQ(float_to_half(0x1p-25F), 0U);
+  EXPECT_EQ(float_to_half(3 * 0x1p-25F), 2U);
 }
 
 TEST(MatMul, PlainLoopsGradientsMatchFiniteDifferences) {

@@ -1,0 +1,12 @@
+// Y[K,N] (+)= X[M,K]^T @ B[M,N], X stored as f16: the gradient of a weight. B is w below.
+// XValue and WValue are the types below; in the variants for rows that are not whole vectors f32, or u32 for halves.
+//   binding 0  read        X       [M x K/4] vec2<u32>, four halves each
+//   binding 1  read        B       [M x N/4] vec4<f32>
+//   binding 2  read_write  Y       [K x N] f32
+//   binding 3  uniform     params  vec4<u32>: K, N, M, _
+// Grid: (ceil(N / 64), ceil(K / 64), 1).
+
+@group(0) @binding(0) var<storage, read> x: array<XValue>;
+@group(0) @binding(1) var<storage, read> w: array<WValue>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(3) var<uniform> params: vec4<u32>;

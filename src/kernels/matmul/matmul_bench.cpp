@@ -1,0 +1,48 @@
+// A product's time follows its FLOPs, the cube of its edge, so the edge is the cube root of what it is asked for.
+#include "kernels/matmul/matmul_bench.h"
+
+#include "kernels/matmul/matmul_cases.h"
+#include "kernels/matmul/matmul_internal.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace athanor::kernels {
+
+namespace {
+
+constexpr int64_t kMultiple = 64;
+
+int64_t edge_of(int64_t bytes) {
+  constexpr double kBytesOf4096 = 256.0 * (1 << 20);
+  const double edge = 4096 * std::cbrt(static_cast<double>(bytes) / kBytesOf4096);
+  return std::max<int64_t>(1, std::llround(edge / kMultiple)) * kMultiple;
+}
+
+/// Normal values, repeated: millions of fresh ones would take longer than the benchmark.
+std::vector<float> repeated_values(int64_t count, uint32_t seed) {
+  const std::vector<float> block = test_values(std::min<int64_t>(count, 1 << 16), seed);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = block[i % block.size()];
+  return values;
+}
+
+}  // namespace
+
+KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes) {
+  const int64_t edge = edge_of(bytes);
+  const Extents size{edge, edge, edge};
+  ProductOperands operands;
+  operands.x = repeated_values(edge * edge, 1);
+  if (is_swiglu(kernel.product)) operands.up = repeated_values(edge * edge, 2);
+  operands.w = repeated_values(edge * edge, 3);
+  operands.before = std::vector<float>(operands.w.size());
+  const ProductCall call = upload_call(stream, kernel, size, operands);
+  KernelBench bench;
+  bench.sizes = fmt::format("M {}, N {}, K {}", edge, edge, edge);
+  bench.cost = cost_of(call);
+  bench.launch = [&stream, call] { run_product(stream, call); };
+  return bench;
+}
+
+}  // namespace athanor::kernels

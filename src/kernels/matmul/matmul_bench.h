@@ -1,0 +1,12 @@
+// Operands for the benchmark of one matrix product.
+#pragma once
+
+#include "kernels/kernel_info.h"
+#include "kernels/matmul/matmul_product.h"
+
+namespace athanor::kernels {
+
+/// A square product: M = N = K = 4096 for 256 MiB, and FLOPs in proportion to `bytes`.
+KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes);
+
+}  // namespace athanor::kernels

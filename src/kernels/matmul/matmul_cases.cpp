@@ -1,0 +1,166 @@
+// Cases of the matrix products: few rows and many, below and above a tile of 64 and a step of 16, rows of whole vectors and others.
+#include "kernels/matmul/matmul_cases.h"
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/matmul_half.h"
+#include "kernels/matmul/matmul_reference.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace athanor::kernels {
+
+namespace {
+
+struct Sizes {
+  Extents size;
+  bool in_doctor;
+};
+
+// A long sum over a small result, which is cut into parts; a real layer; the head of a small model, whose vocabulary is no multiple of
+// four, over a block of 343 tokens, and the gradient of its input.
+const std::vector<Sizes> kSizes = {{{1, 1, 1}, false},      {{1, 257, 343}, true},    {{1, 256, 1024}, false},
+                                   {{3, 5, 63}, false},     {{8, 64, 256}, true},     {{5, 64, 4}, false},
+                                   {{9, 3, 17}, false},     {{63, 65, 257}, true},    {{64, 64, 16}, false},
+                                   {{68, 132, 36}, true},   {{257, 343, 5}, false},   {{600, 72, 12}, false},
+                                   {{68, 63, 20}, false},   {{132, 72, 65}, false},   {{64, 96, 2048}, false},
+                                   {{65, 61, 2006}, false}, {{256, 512, 256}, false}, {{343, 2006, 36}, false}};
+
+// Each variant of a kernel is a shader of its own, whose compilation takes longer than its case (1 to 3 s on software Vulkan). So the
+// other members of the family are tried at fewer sizes: whole vectors and not, few rows, and where halves are read also one operand in
+// vectors and the other not.
+const std::vector<Sizes> kSizesToAddOrSwiglu = {
+    {{1, 257, 343}, false}, {{63, 65, 257}, true}, {{68, 132, 36}, true}, {{64, 96, 2048}, false}};
+const std::vector<Sizes> kSizesOfHalves = {{{1, 257, 343}, false},   {{8, 64, 256}, false},   {{63, 65, 257}, true},
+                                           {{68, 132, 36}, true},    {{65, 68, 20}, false},   {{257, 343, 5}, false},
+                                           {{256, 512, 256}, false}, {{343, 2006, 36}, false}};
+const std::vector<Sizes> kSizesOfSwigluHalves = {{{8, 64, 256}, false}, {{63, 65, 257}, true}, {{68, 132, 36}, true}};
+const std::vector<Sizes> kSizesOfHalvesToAdd = {{{68, 132, 36}, true}, {{256, 512, 256}, false}};
+
+const std::vector<Sizes>& sizes_of(const ProductKernel& kernel) {
+  const bool half = kernel.dtype == DType::F16;
+  if (kernel.accumulate == Accumulate::Yes) return half ? kSizesOfHalvesToAdd : kSizesToAddOrSwiglu;
+  if (is_swiglu(kernel.product)) return half ? kSizesOfSwigluHalves : kSizesToAddOrSwiglu;
+  return half ? kSizesOfHalves : kSizes;
+}
+
+/// Rounds to halves. WGSL lets an adapter read subnormal halves as zero, so there are none.
+void round_to_halves(std::vector<float>& values) {
+  constexpr float kLeastNormal = 0x1p-14F;
+  for (float& value : values) value = std::abs(value) < kLeastNormal ? 0.0F : half_to_float(float_to_half(value));
+}
+
+/// Halves two a word; an odd count has a NaN behind it, which nobody may use.
+device::Buffer upload_halves(device::Stream& stream, const std::vector<float>& values) {
+  constexpr uint32_t kNaN = 0x7e00U;
+  std::vector<uint32_t> words((values.size() + 1) / 2);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const uint32_t high = 2 * i + 1 < values.size() ? float_to_half(values[2 * i + 1]) : kNaN;
+    words[i] = float_to_half(values[2 * i]) | high << 16;
+  }
+  return upload_values(stream, words);
+}
+
+device::Buffer upload_as(device::Stream& stream, const std::vector<float>& values, DType dtype) {
+  return dtype == DType::F16 ? upload_halves(stream, values) : upload_values(stream, values);
+}
+
+/// The public door of a kernel, so that cases also judge how it names its operands.
+void launch_through_door(device::Stream& stream, const ProductCall& call) {
+  const auto& [kernel, x, up, w, y, size] = call;
+  const Accumulate accumulate = kernel.accumulate;
+  switch (kernel.product) {
+    case Product::Plain:
+      return matmul(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+    case Product::T:
+      return matmul_t(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+    case Product::At:
+      return matmul_at(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+    case Product::Swiglu:
+      return matmul_swiglu_a(stream, {x, up, w, y, size.rows, size.columns, size.sum, kernel.dtype});
+    case Product::AtSwiglu:
+      return matmul_at_swiglu_a(stream, {x, up, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+  }
+}
+
+KernelCase case_of(std::string name, bool in_doctor, const ProductKernel& kernel, const Extents& size,
+                   float gate_scale) {
+  return {std::move(name), in_doctor, [=](device::Stream& stream) {
+            return run_product_case(
+                stream, kernel, size, [&](const ProductCall& call) { launch_through_door(stream, call); }, gate_scale);
+          }};
+}
+
+}  // namespace
+
+ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, float gate_scale) {
+  const bool swiglu = is_swiglu(kernel.product);
+  ProductOperands operands;
+  operands.x = test_values(size.rows * size.sum, 1, swiglu ? gate_scale : 1.0F);
+  if (swiglu) operands.up = test_values(size.rows * size.sum, 2);
+  operands.w = test_values(size.columns * size.sum, 3);
+  operands.before = test_values(size.rows * size.columns, 4, 10.0F);
+  if (x_type(kernel) == DType::F16) {
+    round_to_halves(operands.x);
+    round_to_halves(operands.up);
+  }
+  if (w_type(kernel) == DType::F16) round_to_halves(operands.w);
+  return operands;
+}
+
+ProductCall upload_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
+                        const ProductOperands& operands) {
+  ProductCall call{kernel, {}, {}, {}, {}, size};
+  call.x = upload_as(stream, operands.x, x_type(kernel));
+  if (is_swiglu(kernel.product)) call.up = upload_as(stream, operands.up, x_type(kernel));
+  call.w = upload_as(stream, operands.w, w_type(kernel));
+  call.y = kernel.accumulate == Accumulate::Yes ? upload_values(stream, operands.before)
+                                                : poisoned(stream, y_matrix(size).count());
+  return call;
+}
+
+std::vector<double> expected_product(const ProductKernel& kernel, const Extents& size,
+                                     const ProductOperands& operands) {
+  std::vector<double> x = to_double(operands.x);
+  if (is_swiglu(kernel.product)) x = swiglu_hidden_reference(x, to_double(operands.up));
+  const std::vector<double> w = to_double(operands.w);
+  std::vector<double> y;
+  if (is_at(kernel.product)) {
+    y = matmul_at_reference(x, w, size.rows, size.columns, size.sum);
+  } else if (kernel.product == Product::T) {
+    y = matmul_t_reference(x, w, size.rows, size.columns, size.sum);
+  } else {
+    y = matmul_reference(x, w, size.rows, size.columns, size.sum);
+  }
+  for (size_t i = 0; kernel.accumulate == Accumulate::Yes && i < y.size(); ++i) y[i] += operands.before[i];
+  return y;
+}
+
+CaseResult run_product_case(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
+                            const std::function<void(const ProductCall&)>& launch, float gate_scale) {
+  const ProductOperands operands = make_operands(kernel, size, gate_scale);
+  const ProductCall call = upload_call(stream, kernel, size, operands);
+  launch(call);
+  CaseResult result;
+  compare(result, "y", download_values(stream, call.y), expected_product(kernel, size, operands),
+          allowed_f32(size.sum));
+  return result;
+}
+
+std::vector<KernelCase> matmul_cases(const ProductKernel& kernel) {
+  std::vector<KernelCase> cases;
+  for (const auto& [size, in_doctor] : sizes_of(kernel)) {
+    cases.push_back(case_of(fmt::format("result {} x {}, sums of {}", size.rows, size.columns, size.sum), in_doctor,
+                            kernel, size, 3.0F));
+  }
+  if (is_swiglu(kernel.product) && kernel.accumulate == Accumulate::No) {
+    for (const int64_t rows : {8, 68}) {
+      cases.push_back(case_of(fmt::format("{} rows, gates around 1e4, where exp overflows", rows), true, kernel,
+                              {rows, 36, 40}, 1e4F));
+    }
+  }
+  return cases;
+}
+
+}  // namespace athanor::kernels

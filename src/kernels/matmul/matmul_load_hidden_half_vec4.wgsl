@@ -1,0 +1,13 @@
+// Four values of a row of X = silu(GATE) * UP, both stored as f16, from a column divisible by four, as the length of the rows is; zero
+// outside the matrix. Without a branch: outside, the index is moved to the last vector.
+alias XValue = vec2<u32>;
+
+fn load_x(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
+  let last = ((rows - 1u) * params[X_STRIDE] + columns) / 4u - 1u;
+  let index = min((row * params[X_STRIDE] + column) / 4u, last);
+  let g = gate[index];
+  let u = up[index];
+  let values = hidden(vec4<f32>(unpack2x16float(g.x), unpack2x16float(g.y)),
+                      vec4<f32>(unpack2x16float(u.x), unpack2x16float(u.y)));
+  return select(vec4<f32>(0.0), values, row < rows && column < columns);
+}

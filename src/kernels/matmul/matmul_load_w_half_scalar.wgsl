@@ -1,0 +1,17 @@
+// Four values of a row of w, stored as f16, of any length, one by one; zero outside the matrix. A row of odd length lets the next one
+// begin in the middle of a word. Without a branch: outside, the index is moved to the last value.
+alias WValue = u32;
+
+fn w_half(index: u32) -> f32 {
+  let pair = unpack2x16float(w[index / 2u]);
+  return select(pair.x, pair.y, (index & 1u) == 1u);
+}
+
+fn load_w(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
+  let start = row * params[W_STRIDE] + column;
+  let last = (rows - 1u) * params[W_STRIDE] + columns - 1u;
+  let index = min(vec4<u32>(start, start + 1u, start + 2u, start + 3u), vec4<u32>(last));
+  let values = vec4<f32>(w_half(index.x), w_half(index.y), w_half(index.z), w_half(index.w));
+  let inside = vec4<u32>(column, column + 1u, column + 2u, column + 3u) < vec4<u32>(select(0u, columns, row < rows));
+  return select(vec4<f32>(0.0), values, inside);
+}

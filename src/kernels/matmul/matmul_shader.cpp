@@ -1,0 +1,146 @@
+// Joins a variant: constants, bindings, a load of X, a load of W, the store, the tile and the kernel's own file.
+#include "kernels/matmul/matmul_shader.h"
+
+#include "kernels/wgsl/matmul.h"
+#include "kernels/wgsl/matmul_at.h"
+#include "kernels/wgsl/matmul_at_bindings.h"
+#include "kernels/wgsl/matmul_at_swiglu_a_bindings.h"
+#include "kernels/wgsl/matmul_at_swiglu_a_w16_bindings.h"
+#include "kernels/wgsl/matmul_at_w16_bindings.h"
+#include "kernels/wgsl/matmul_bindings.h"
+#include "kernels/wgsl/matmul_few_rows.h"
+#include "kernels/wgsl/matmul_hidden.h"
+#include "kernels/wgsl/matmul_load_hidden_half_scalar.h"
+#include "kernels/wgsl/matmul_load_hidden_half_vec4.h"
+#include "kernels/wgsl/matmul_load_hidden_scalar.h"
+#include "kernels/wgsl/matmul_load_hidden_vec4.h"
+#include "kernels/wgsl/matmul_load_w_half_scalar.h"
+#include "kernels/wgsl/matmul_load_w_half_vec4.h"
+#include "kernels/wgsl/matmul_load_w_scalar.h"
+#include "kernels/wgsl/matmul_load_w_vec4.h"
+#include "kernels/wgsl/matmul_load_x_half_scalar.h"
+#include "kernels/wgsl/matmul_load_x_half_vec4.h"
+#include "kernels/wgsl/matmul_load_x_scalar.h"
+#include "kernels/wgsl/matmul_load_x_vec4.h"
+#include "kernels/wgsl/matmul_split_k.h"
+#include "kernels/wgsl/matmul_store.h"
+#include "kernels/wgsl/matmul_swiglu_a_bindings.h"
+#include "kernels/wgsl/matmul_swiglu_a_w16_bindings.h"
+#include "kernels/wgsl/matmul_t.h"
+#include "kernels/wgsl/matmul_t_bindings.h"
+#include "kernels/wgsl/matmul_t_few_rows.h"
+#include "kernels/wgsl/matmul_t_w16_bindings.h"
+#include "kernels/wgsl/matmul_tile.h"
+#include "kernels/wgsl/matmul_w16_bindings.h"
+#include "kernels/wgsl/matmul_whole_sums.h"
+
+#include <fmt/format.h>
+
+namespace athanor::kernels {
+
+using device::webgpu::ShaderSource;
+
+namespace {
+
+const ShaderSource* bindings_of(const ProductKernel& kernel) {
+  const bool half = kernel.dtype == DType::F16;
+  switch (kernel.product) {
+    case Product::Plain:
+      return half ? &matmul_w16_bindings_wgsl : &matmul_bindings_wgsl;
+    case Product::T:
+      return half ? &matmul_t_w16_bindings_wgsl : &matmul_t_bindings_wgsl;
+    case Product::At:
+      return half ? &matmul_at_w16_bindings_wgsl : &matmul_at_bindings_wgsl;
+    case Product::Swiglu:
+      return half ? &matmul_swiglu_a_w16_bindings_wgsl : &matmul_swiglu_a_bindings_wgsl;
+    case Product::AtSwiglu:
+      break;
+  }
+  return half ? &matmul_at_swiglu_a_w16_bindings_wgsl : &matmul_at_swiglu_a_bindings_wgsl;
+}
+
+const ShaderSource* load_x_of(const Variant& variant) {
+  const bool vectors = variant.x_vectors;
+  const bool half = x_type(variant.kernel) == DType::F16;
+  if (is_swiglu(variant.kernel.product)) {
+    if (half) return vectors ? &matmul_load_hidden_half_vec4_wgsl : &matmul_load_hidden_half_scalar_wgsl;
+    return vectors ? &matmul_load_hidden_vec4_wgsl : &matmul_load_hidden_scalar_wgsl;
+  }
+  if (half) return vectors ? &matmul_load_x_half_vec4_wgsl : &matmul_load_x_half_scalar_wgsl;
+  return vectors ? &matmul_load_x_vec4_wgsl : &matmul_load_x_scalar_wgsl;
+}
+
+const ShaderSource* load_w_of(const Variant& variant) {
+  const bool vectors = variant.w_vectors;
+  if (w_type(variant.kernel) == DType::F16) {
+    return vectors ? &matmul_load_w_half_vec4_wgsl : &matmul_load_w_half_scalar_wgsl;
+  }
+  return vectors ? &matmul_load_w_vec4_wgsl : &matmul_load_w_scalar_wgsl;
+}
+
+const ShaderSource* body_of(const Variant& variant) {
+  const Product product = variant.kernel.product;
+  if (variant.few_rows > 0) return product == Product::T ? &matmul_t_few_rows_wgsl : &matmul_few_rows_wgsl;
+  if (is_at(product)) return &matmul_at_wgsl;
+  return product == Product::T ? &matmul_t_wgsl : &matmul_wgsl;
+}
+
+/// Constants of a variant. Rows as long as the matrix is wide have a word of params for their length already.
+std::string prelude_of(const Variant& variant) {
+  constexpr int kDistance = 3;
+  const Product product = variant.kernel.product;
+  const Strides& strides = variant.strides;
+  const int x_word = strides.x ? kDistance : (is_at(product) ? 0 : 2);
+  const int w_word = strides.w ? kDistance : (product == Product::T ? 2 : 1);
+  const int y_word = strides.y ? kDistance : 1;
+  // With parts it is their sum that is added.
+  const bool accumulate = variant.kernel.accumulate == Accumulate::Yes && !variant.split_k;
+  std::string lines = fmt::format("const ACCUMULATE: bool = {};  // add to Y\n", accumulate);
+  lines += fmt::format("const X_STRIDE: u32 = {}u;  // params[X_STRIDE]: values from a row of X to the next\n", x_word);
+  lines += fmt::format("const W_STRIDE: u32 = {}u;\nconst Y_STRIDE: u32 = {}u;\n", w_word, y_word);
+  if (variant.few_rows > 0) {
+    lines += fmt::format("const ROWS: u32 = {}u;\nconst SLICES: u32 = {}u;\n", variant.few_rows,
+                         variant.few_rows == 8 ? 16 : 32);
+  }
+  return lines;
+}
+
+/// "portable", or what differs from it: "few_rows_4_scalar_w", "split_k", "strided_x".
+std::string variant_name(const Variant& variant) {
+  std::string name;
+  const auto add = [&](std::string_view word) { name += name.empty() ? word : fmt::format("_{}", word); };
+  if (variant.few_rows > 0) add(fmt::format("few_rows_{}", variant.few_rows));
+  if (variant.split_k) add("split_k");
+  if (variant.strides.distance > 0) add("strided");
+  if (variant.strides.x) add("x");
+  if (variant.strides.w) add("w");
+  if (variant.strides.y) add("y");
+  if (!variant.x_vectors || !variant.w_vectors) add("scalar");
+  if (variant.x_vectors && !variant.w_vectors) add("w");
+  if (!variant.x_vectors && variant.w_vectors) add("x");
+  // Later terms of a product whose kernel has no _acc.
+  if (variant.kernel.product == Product::Swiglu && variant.kernel.accumulate == Accumulate::Yes) add("acc");
+  return name.empty() ? "portable" : name;
+}
+
+}  // namespace
+
+device::webgpu::Dispatch shader_of(const Variant& variant) {
+  device::webgpu::Dispatch dispatch;
+  dispatch.kernel = name_of(variant.kernel);
+  dispatch.variant = variant_name(variant);
+  dispatch.prelude = prelude_of(variant);
+  dispatch.sources = {bindings_of(variant.kernel)};
+  if (is_swiglu(variant.kernel.product)) dispatch.sources.push_back(&matmul_hidden_wgsl);
+  dispatch.sources.push_back(load_x_of(variant));
+  dispatch.sources.push_back(load_w_of(variant));
+  dispatch.sources.push_back(&matmul_store_wgsl);
+  if (variant.few_rows == 0) {
+    dispatch.sources.push_back(&matmul_tile_wgsl);
+    dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
+  }
+  dispatch.sources.push_back(body_of(variant));
+  return dispatch;
+}
+
+}  // namespace athanor::kernels

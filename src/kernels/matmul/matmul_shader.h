@@ -1,0 +1,22 @@
+// The text of every variant of the matrix products, joined from the folder's files.
+#pragma once
+
+#include "device/webgpu/webgpu_stream.h"
+#include "kernels/matmul/matmul_plan.h"
+
+namespace athanor::kernels {
+
+/// One shader of the family. Sizes are not part of it: they travel in the uniform.
+struct Variant {
+  ProductKernel kernel;
+  bool x_vectors = true;  // rows are whole vectors of four
+  bool w_vectors = true;
+  Strides strides;       // which operand's row length is params.w
+  int64_t few_rows = 0;  // 1, 4 or 8: the kernel for so many rows; 0: tiles
+  bool split_k = false;  // parts of the sums, one a z of the grid
+};
+
+/// A dispatch with kernel, variant, prelude and sources; bindings, params, grid and cost are still to come.
+device::webgpu::Dispatch shader_of(const Variant& variant);
+
+}  // namespace athanor::kernels
