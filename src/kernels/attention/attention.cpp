@@ -60,7 +60,8 @@ AttentionTiles shared_tiles(const Args& args) {
 double seen_pairs(int64_t length, int64_t first_position, int64_t window) {
   // Row t sees first_position + t + 1 keys, or `window` from the row on at which that is reached.
   const int64_t full = window == 0 ? length : std::clamp<int64_t>(window - first_position, 0, length);
-  const double growing = static_cast<double>(full) * (static_cast<double>(first_position) + 0.5 * static_cast<double>(full + 1));
+  const double growing =
+      static_cast<double>(full) * (static_cast<double>(first_position) + 0.5 * static_cast<double>(full + 1));
   return growing + static_cast<double>(length - full) * static_cast<double>(window);
 }
 

@@ -13,11 +13,12 @@ namespace athanor::kernels {
 /// position within its batch entry where the row's document starts. Tiles that no row of theirs sees are skipped, so sorted documents cost
 /// what they cost alone. A row whose first_key is behind itself (padding) sees no key: its output and its gradients are zero.
 struct Attention {
-  device::Buffer q;            // (B*T, H*D) f32
-  device::Buffer k;            // (B*T, Hkv*D)
-  device::Buffer v;            // (B*T, Hkv*D)
-  device::Buffer out;          // (B*T, H*D), written
-  device::Buffer log_sum_exp;  // (B*T, H), written: max + log(sum exp(s - max)) of each row's scores; kNoKeysLogSumExp without keys
+  device::Buffer q;    // (B*T, H*D) f32
+  device::Buffer k;    // (B*T, Hkv*D)
+  device::Buffer v;    // (B*T, Hkv*D)
+  device::Buffer out;  // (B*T, H*D), written
+  device::Buffer
+      log_sum_exp;  // (B*T, H), written: max + log(sum exp(s - max)) of each row's scores; kNoKeysLogSumExp without keys
   int64_t batch = 0;           // B
   int64_t length = 0;          // T
   int64_t heads = 0;           // H, a multiple of Hkv
@@ -51,7 +52,7 @@ struct AttentionBackward {
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
   float scale = 1;
-  int64_t window = 0;          // these three as in the forward
+  int64_t window = 0;  // these three as in the forward
   float soft_cap = 0;
   device::Buffer first_key{};
 };

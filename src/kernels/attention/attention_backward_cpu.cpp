@@ -39,8 +39,8 @@ struct RecomputedBlock {
 // scores become weights p = exp(score - log_sum_exp), d_weights become scale * p * (d_weight - delta) times the slope of the soft cap;
 // zero where a row does not see the key.
 ATHANOR_SIMD_CLONES
-void weights_and_gradients(float* __restrict scores, float* __restrict d_weights, const RecomputedBlock& view, float scale,
-                           float soft_cap) {
+void weights_and_gradients(float* __restrict scores, float* __restrict d_weights, const RecomputedBlock& view,
+                           float scale, float soft_cap) {
   const int32_t count = static_cast<int32_t>(view.columns);
   const float factor = soft_cap > 0 ? 1.0F : scale;
   const float inverse = inverse_cap(soft_cap);
@@ -155,14 +155,14 @@ class Backward {
           values_.at(b, h / group_, key), block_, 0, d_scores, block_);
     const int64_t stat = (b * args_.length + query * block_) * args_.heads + h;
     const RecomputedBlock view{rows,
-                         columns,
-                         block_,
-                         key * block_,
-                         query * block_,
-                         &visible_.lowest[b * args_.length + query * block_],
-                         data<float>(args_.log_sum_exp) + stat,
-                         data<float>(delta_) + stat,
-                         args_.heads};
+                               columns,
+                               block_,
+                               key * block_,
+                               query * block_,
+                               &visible_.lowest[b * args_.length + query * block_],
+                               data<float>(args_.log_sum_exp) + stat,
+                               data<float>(delta_) + stat,
+                               args_.heads};
     weights_and_gradients(weights, d_scores, view, args_.scale, args_.soft_cap);
   }
 

@@ -16,8 +16,9 @@ inline int64_t attention_block(int64_t key_rows) { return key_rows < 192 ? 32 : 
 
 /// Which keys the query rows see.
 struct VisibleKeys {
-  std::vector<int32_t> lowest;       // (B*T): first key that a row sees; behind the row's own position when it sees none
-  std::vector<int32_t> first_block;  // (B * blocks of queries): first block of keys that one of their rows sees, its own at the latest
+  std::vector<int32_t> lowest;  // (B*T): first key that a row sees; behind the row's own position when it sees none
+  std::vector<int32_t>
+      first_block;  // (B * blocks of queries): first block of keys that one of their rows sees, its own at the latest
 };
 
 VisibleKeys visible_keys(const AttentionTiles& args, int64_t block);

@@ -40,28 +40,37 @@ std::vector<uint32_t> twice(std::vector<uint32_t> first_keys) {
 }
 
 // Lengths around a tile of 32 and of 64, groups of 1, 2, 4 and 8 heads, widths divisible by four and not, up to 256; then windows around
-// a tile, documents, caps, and all of them together.
+// a tile, documents, caps, and all of them together. doctor's have two widths' pipelines, as a software adapter compiles long.
 std::vector<Case> all_cases() {
   std::vector<Case> cases = {
-      {{1, 1, 1, 1, 1}, {}},          {{2, 3, 2, 1, 2}, {}, true},  {{1, 5, 4, 4, 4}, {}},
-      {{3, 33, 4, 1, 6}, {}, true},   {{1, 63, 8, 1, 32}, {}},      {{2, 65, 2, 1, 64}, {}, true},
-      {{1, 65, 3, 3, 65}, {}},        {{1, 257, 2, 2, 32}, {}},     {{1, 63, 2, 1, 128}, {}},
-      {{1, 129, 2, 1, 256}, {}},      {{2, 256, 4, 2, 64}, {}},     {{1, 33, 2, 1, 80}, {}},
-      {{1, 65, 2, 1, 32}, {}, true, 60.0F},
+      {{1, 1, 1, 1, 1}, {}},
+      {{2, 3, 2, 1, 2}, {}, true},
+      {{1, 5, 4, 4, 4}, {}},
+      {{3, 33, 4, 1, 6}, {}},
+      {{1, 63, 8, 1, 32}, {}},
+      {{2, 65, 2, 1, 64}, {}},
+      {{1, 65, 3, 3, 65}, {}},
+      {{1, 257, 2, 2, 32}, {}},
+      {{1, 63, 2, 1, 128}, {}},
+      {{1, 129, 2, 1, 256}, {}},
+      {{2, 256, 4, 2, 64}, {}},
+      {{1, 33, 2, 1, 80}, {}},
+      {{1, 65, 2, 1, 64}, {}, true, 60.0F},
   };
   for (const int64_t window : {1, 31, 32, 33, 65, 257}) {
-    cases.push_back({{1, window + 40, 2, 1, 32}, {.window = window}, window == 33});
+    cases.push_back({{1, window + 40, 2, 1, 32}, {.window = window}});
   }
   cases.push_back({{1, 343, 1, 1, 63}, {.window = 65}});
-  cases.push_back({{2, 70, 2, 1, 64}, {.first_key = twice(documents(70))}, true});
+  cases.push_back({{2, 70, 2, 1, 32}, {.first_key = twice(documents(70))}});
   cases.push_back({{1, 257, 2, 1, 80}, {.first_key = documents(257)}});
   cases.push_back({{1, 64, 2, 1, 63}, {.first_key = std::vector<uint32_t>(64, 64)}});
-  cases.push_back({{1, 65, 2, 2, 32}, {.soft_cap = 2}, true, 2.0F});
+  cases.push_back({{1, 65, 2, 2, 32}, {.soft_cap = 2}, false, 2.0F});
   cases.push_back({{1, 65, 2, 1, 32}, {.soft_cap = 30}, false, 60.0F});
   for (const int64_t width : {32, 63, 64, 80, 128, 256}) {
     cases.push_back({{2, 129, 2, 1, width}, {.window = 33, .soft_cap = 3, .first_key = twice(documents(129, 35))}});
   }
-  cases.push_back({{1, 70, 4, 2, 20}, {.window = 9, .soft_cap = 3, .first_key = documents(70, 3)}, true});
+  cases.push_back({{1, 70, 2, 1, 64}, {.window = 33, .soft_cap = 3, .first_key = documents(70, 3)}, true});
+  cases.push_back({{1, 70, 2, 1, 6}, {.window = 9, .soft_cap = 3, .first_key = documents(70, 3)}, true});
   for (Case& one : cases) one.rule.scale = 1 / std::sqrt(static_cast<double>(one.sizes.head_dim));
   return cases;
 }
@@ -104,9 +113,8 @@ CaseResult run_backward(device::Stream& stream, const Case& one) {
   const AttentionSizes& s = one.sizes;
   const AttentionInputs inputs = attention_inputs(s, one.magnitude);
   const AttentionOutputs got = run_attention(stream, s, one.rule, inputs);
-  const AttentionGradients want =
-      attention_backward_reference(s, one.rule, to_double(inputs.d_out), to_double(inputs.q), to_double(inputs.k),
-                                   to_double(inputs.v));
+  const AttentionGradients want = attention_backward_reference(
+      s, one.rule, to_double(inputs.d_out), to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
   CaseResult result;
   const double bound = allowed_attention(s.length, s.head_dim, one.magnitude * one.magnitude) +
                        allowed_f32(s.length * s.heads / s.kv_heads);

@@ -142,6 +142,38 @@ TEST(Attention, RowsWithoutKeysGiveZerosAndTheirOwnLogSumExp) {
   EXPECT_NE(got.out[32 * 40], 0.0F);
 }
 
+// Rows that nobody sees are NaN: had their tiles been taken, NaN times a weight of zero would show.
+void expect_rows_do_not_read(const AttentionSizes& sizes, const AttentionRule& rule, size_t unseen, size_t from) {
+  device::Stream& stream = testing::stream();
+  AttentionInputs inputs = attention_inputs(sizes, 1);
+  const AttentionOutputs want = run_attention(stream, sizes, rule, inputs);
+  const float nan = std::nanf("");
+  const size_t query_columns = static_cast<size_t>(sizes.heads * sizes.head_dim);
+  const size_t key_columns = static_cast<size_t>(sizes.kv_heads * sizes.head_dim);
+  std::fill_n(inputs.q.begin(), unseen * query_columns, nan);
+  std::fill_n(inputs.d_out.begin(), unseen * query_columns, nan);
+  std::fill_n(inputs.k.begin(), unseen * key_columns, nan);
+  std::fill_n(inputs.v.begin(), unseen * key_columns, nan);
+  const AttentionOutputs got = run_attention(stream, sizes, rule, inputs);
+  const auto same = [&](const std::vector<float>& a, const std::vector<float>& b, size_t columns) {
+    return std::equal(a.begin() + static_cast<int64_t>(from * columns), a.end(),
+                      b.begin() + static_cast<int64_t>(from * columns), b.end());
+  };
+  EXPECT_TRUE(same(got.out, want.out, query_columns));
+  EXPECT_TRUE(same(got.d_q, want.d_q, query_columns));
+  EXPECT_TRUE(same(got.d_k, want.d_k, key_columns));
+  EXPECT_TRUE(same(got.d_v, want.d_v, key_columns));
+}
+
+TEST(Attention, DoesNotReadTilesOfOtherDocuments) {
+  const AttentionRule rule{.first_key = first_keys_of({64, 60})};
+  expect_rows_do_not_read({1, 124, 4, 2, 20}, rule, 64, 64);
+}
+
+TEST(Attention, DoesNotReadTilesOutsideTheWindow) {
+  expect_rows_do_not_read({1, 124, 4, 2, 20}, {.window = 32}, 32, 64);
+}
+
 // The rows of one document, cut out of a sequence.
 AttentionInputs rows_of(const AttentionInputs& inputs, const AttentionSizes& s, int64_t begin, int64_t length) {
   const auto cut = [&](const std::vector<float>& values, int64_t columns) {
@@ -154,9 +186,9 @@ AttentionInputs rows_of(const AttentionInputs& inputs, const AttentionSizes& s, 
 std::vector<float> losses_of(device::Stream& stream, const std::vector<float>& logits, int64_t vocabulary) {
   const int64_t rows = static_cast<int64_t>(logits.size()) / vocabulary;
   const device::Buffer losses = poisoned(stream, rows);
-  cross_entropy(stream, {upload_values(stream, logits),
-                         upload_values(stream, std::vector<uint32_t>(static_cast<size_t>(rows), 3)), losses, rows,
-                         vocabulary});
+  cross_entropy(stream,
+                {upload_values(stream, logits),
+                 upload_values(stream, std::vector<uint32_t>(static_cast<size_t>(rows), 3)), losses, rows, vocabulary});
   return download_values(stream, losses);
 }
 

@@ -3,7 +3,7 @@
 // queries for d_k, d_v.
 // Thread (tx, ty) has rows 4 ty .. 4 ty + 3; of the scores columns tx, tx + 8, tx + 16, tx + 24, so that the threads of a row read
 // neighbouring, padded lines of workgroup memory; of the accumulator columns 32 c + 4 tx .. + 3 for each chunk c of 32.
-// The prelude gives CHUNKS = ceil(D / 32), so that the accumulator lies in registers. 14,468 bytes of workgroup memory whatever D is.
+// The prelude gives CHUNKS = ceil(D / 32), so that the accumulator lies in registers. At most 14,596 bytes of workgroup memory whatever D is.
 // Loops that touch no accumulator take their bounds from Params: unrolled, they made software Vulkan compile for 4 s a width
 // (2026-11-29). Variables declared in a loop have initialisers: wgpu-native 29 does not zero them again in the next round.
 

@@ -41,24 +41,13 @@ Dispatch tile_dispatch(const TileKernel& names, std::string_view pass, const Att
   dispatch.pass = pass;
   dispatch.variant = args.head_dim % 4 == 0 ? names.vec4_variant : names.scalar_variant;
   dispatch.prelude = fmt::format("const CHUNKS: u32 = {}u;\n", ceil_div(args.head_dim, kChunk));
-  dispatch.params = {to_u32(args.length, kernel),
-                     to_u32(args.key_rows, kernel),
-                     to_u32(args.first_position, kernel),
-                     to_u32(args.batch, kernel),
-                     to_u32(args.heads, kernel),
-                     to_u32(args.kv_heads, kernel),
-                     0,
-                     0,
-                     float_bits(args.scale),
-                     to_u32(ceil_div(args.head_dim, kChunk), kernel),
-                     kChunk / 4,
-                     kTile,
+  dispatch.params = {to_u32(args.length, kernel), to_u32(args.key_rows, kernel), to_u32(args.first_position, kernel),
+                     to_u32(args.batch, kernel), to_u32(args.heads, kernel), to_u32(args.kv_heads, kernel), 0, 0,
+                     float_bits(args.scale), to_u32(ceil_div(args.head_dim, kChunk), kernel), kChunk / 4, kTile,
                      to_u32(args.head_dim, kernel),
                      // A window as long as the keys hides nothing.
                      to_u32(args.window < args.first_position + args.length ? args.window : 0, kernel),
-                     args.first_key ? 1U : 0U,
-                     float_bits(args.soft_cap),
-                     float_bits(inverse_cap(args.soft_cap))};
+                     args.first_key ? 1U : 0U, float_bits(args.soft_cap), float_bits(inverse_cap(args.soft_cap))};
   return dispatch;
 }
 
@@ -89,8 +78,9 @@ void attention_tiles_webgpu(WebGpuStream& stream, const TileKernel& names, const
   Dispatch dispatch = tile_dispatch(names, "", args);
   dispatch.sources = {args.head_dim % 4 == 0 ? &attention_load_vec4_wgsl : &attention_load_scalar_wgsl, &soft_cap_wgsl,
                       &attention_tiles_wgsl, &attention_wgsl};
-  dispatch.bindings = {read(args.q),         read(args.k),                 read(args.v),
-                       read_write(args.out), read_write(args.log_sum_exp), first_key_or_any(args)};
+  dispatch.bindings = {
+      read(args.q),          read(args.k), read(args.v), read_write(args.out), read_write(args.log_sum_exp),
+      first_key_or_any(args)};
   dispatch_groups(stream, dispatch, ceil_div(args.length, kTile) * args.batch * args.heads, cost);
 }
 

@@ -2,7 +2,7 @@
 // Joined behind an `alias Value` (f32 or a vector of them) with a kernel whose Params have soft_cap (0: none) and inverse_cap
 // (1 / soft_cap; 0: none).
 
-// WGSL promises its own tanh only to 1e-5. Near 0 an odd polynomial (minimax fit of our own, 1 unit in the last place), farther out
+// WGSL promises its own tanh only to 1e-5. Near 0 an odd polynomial (minimax fit of our own, about 1 unit in the last place), farther out
 // the exponential; saturates from 10 on, where tanh is 1 in f32.
 fn tanh_of(x: Value) -> Value {
   let size = min(abs(x), Value(10.0));

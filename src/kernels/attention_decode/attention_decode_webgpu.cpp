@@ -41,18 +41,11 @@ void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const Attenti
   each.sources = {vec4 ? &attention_load_vec4_wgsl : &attention_load_scalar_wgsl, &soft_cap_wgsl,
                   &attention_decode_wgsl};
   each.bindings = {read(args.q), read(args.k_cache), read(args.v_cache), read_write(partial)};
-  each.params = {to_u32(head_rows * pieces, kKernel),
-                 to_u32(args.position, kKernel),
-                 to_u32(args.heads, kKernel),
-                 to_u32(args.kv_heads, kKernel),
-                 to_u32(first_piece, kKernel),
-                 to_u32(pieces, kKernel),
+  each.params = {to_u32(head_rows * pieces, kKernel), to_u32(args.position, kKernel), to_u32(args.heads, kKernel),
+                 to_u32(args.kv_heads, kKernel), to_u32(first_piece, kKernel), to_u32(pieces, kKernel),
                  // A window as long as the cache hides nothing.
-                 to_u32(args.window < args.position + args.rows ? args.window : 0, kKernel),
-                 float_bits(args.scale),
-                 to_u32(args.head_dim, kKernel),
-                 float_bits(args.soft_cap),
-                 float_bits(inverse_cap(args.soft_cap))};
+                 to_u32(args.window < args.position + args.rows ? args.window : 0, kKernel), float_bits(args.scale),
+                 to_u32(args.head_dim, kKernel), float_bits(args.soft_cap), float_bits(inverse_cap(args.soft_cap))};
   each.grid = stream.fold(head_rows * pieces);
   each.cost = cost;
   stream.dispatch(each);

@@ -84,10 +84,9 @@ void compare_losses(CaseResult& result, device::Stream& stream, const Case& one,
 
 void compare_gradient(CaseResult& result, device::Stream& stream, const Case& one, const Input& input,
                       const device::Buffer& d_logits) {
-  compare(
-      result, "d_logits", download_values(stream, d_logits),
-      cross_entropy_backward_reference(to_double(input.logits), input.targets, one.vocabulary, kScale, one.terms),
-      allowed(one));
+  compare(result, "d_logits", download_values(stream, d_logits),
+          cross_entropy_backward_reference(to_double(input.logits), input.targets, one.vocabulary, kScale, one.terms),
+          allowed(one));
 }
 
 // The totals, added to 3 and 7, against the sum of the losses that the device itself found.
@@ -210,12 +209,9 @@ KernelBench cross_entropy_bench(device::Stream& stream, int64_t bytes) {
 
 KernelBench cross_entropy_backward_bench(device::Stream& stream, int64_t bytes) {
   const CrossEntropy loss = bench_operands(stream, bytes);
-  const CrossEntropyBackward args{loss.logits,
-                                  loss.targets,
-                                  stream.device().allocate(loss.logits.size_bytes(), "bench d_logits"),
-                                  kScale,
-                                  loss.rows,
-                                  loss.vocabulary};
+  const CrossEntropyBackward args{
+      loss.logits, loss.targets, stream.device().allocate(loss.logits.size_bytes(), "bench d_logits"),
+      kScale,      loss.rows,    loss.vocabulary};
   return {bench_sizes(args.rows), cross_entropy_gradient_cost(args.rows, args.vocabulary),
           [&stream, args] { cross_entropy_backward(stream, args); }};
 }

@@ -171,9 +171,7 @@ void cross_entropy_in_place_cpu(device::cpu::CpuStream& stream, const CrossEntro
   float* losses = data<float>(args.losses);
   for_each_row(
       stream, args, logits,
-      [&](int64_t row, const Row& one) {
-        losses[row] = one.gradient(logits + row * args.vocabulary, args.scale);
-      },
+      [&](int64_t row, const Row& one) { losses[row] = one.gradient(logits + row * args.vocabulary, args.scale); },
       [&](int64_t row) {
         losses[row] = 0;
         std::fill_n(logits + row * args.vocabulary, args.vocabulary, 0.0F);

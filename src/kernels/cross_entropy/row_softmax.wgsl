@@ -1,7 +1,7 @@
 // What the kernels of cross_entropy share: the statistics of a row in one pass by a workgroup of 256 threads (online softmax: Milakov and
 // Gimelshein 2018, arXiv:1805.02867), its loss, and the gradient of a logit. Joined behind lanes_1 or lanes_4 and soft_cap with a kernel
 // that declares the row's values as `logits: array<Value>`. 4 KiB of workgroup memory.
-// A thread takes KEPT Values at a time into registers: their loads are in flight together, the sum shrinks once for all of them, and the
+// A thread takes KEPT Values at a time into registers: their loads can be in flight together, the sum shrinks once for all of them, and the
 // last ones stay for the gradient: a row of up to BLOCK Values (8,192 logits by four, 2,048 one by one) is read once.
 
 struct Params {
@@ -38,7 +38,12 @@ fn load_block(kept: ptr<function, Kept>, start: u32, first: u32, thread: u32) {
   for (var k = 0u; k < KEPT; k += 1u) {
     let i = first + k * THREADS + thread;
     if (i < params.length) {
-      (*kept)[k] = soft_cap(logits[start + i]);
+      (*kept)[k] = logits[start + i];
+    }
+  }
+  if (params.soft_cap != 0.0) {
+    for (var k = 0u; k < KEPT; k += 1u) {
+      (*kept)[k] = soft_cap((*kept)[k]);
     }
   }
 }
