@@ -3,23 +3,79 @@
 
 #include "kernels/attention/attention_internal.h"
 #include "kernels/attention/attention_reference.h"
+#include "kernels/attention/soft_cap.h"
 #include "kernels/kernel_info.h"
+
+#include <algorithm>
 
 namespace athanor::kernels {
 
 namespace {
 
-// Products of a row with the keys it sees: half of T x T, the diagonal included.
-double scored_pairs(int64_t batch, int64_t length, int64_t heads) {
-  return 0.5 * static_cast<double>(batch) * static_cast<double>(heads) * static_cast<double>(length) *
-         static_cast<double>(length + 1);
+// What both directions check beside their buffers of results.
+template <typename Args>
+void check_inputs(std::string_view kernel, const Args& args) {
+  check_heads(kernel, args.heads, args.kv_heads, args.head_dim);
+  check_window_and_cap(kernel, args.window, args.soft_cap);
+  check(args.batch > 0 && args.length > 0, "{}: {} sequences of {} tokens; pass at least one of each", kernel,
+        args.batch, args.length);
+  const int64_t rows = args.batch * args.length;
+  check_size(kernel, "q", args.q, rows * args.heads * args.head_dim);
+  check_size(kernel, "k", args.k, rows * args.kv_heads * args.head_dim);
+  check_size(kernel, "v", args.v, rows * args.kv_heads * args.head_dim);
+  check_size(kernel, "out", args.out, rows * args.heads * args.head_dim);
+  check_size(kernel, "log_sum_exp", args.log_sum_exp, rows * args.heads);
+  if (args.first_key) check_size(kernel, "first_key", args.first_key, rows);
 }
 
-void check_length(std::string_view kernel, int64_t batch, int64_t length) {
-  check(batch > 0 && length > 0, "{}: {} sequences of {} tokens; pass at least one of each", kernel, batch, length);
+// FLOPs for each product of a row and a key it sees, bytes of q and k, the others being as large as these.
+template <typename Args>
+device::KernelCost cost_of(const Args& args, double products, double tensors_of_each) {
+  const double pairs = static_cast<double>(args.batch * args.heads) * seen_pairs(args.length, 0, args.window);
+  const double values = static_cast<double>(args.batch * args.length * (args.heads + args.kv_heads) * args.head_dim);
+  return {2 * products * pairs * static_cast<double>(args.head_dim), 4 * tensors_of_each * values};
+}
+
+template <typename Args>
+AttentionTiles shared_tiles(const Args& args) {
+  AttentionTiles tiles;
+  tiles.q = args.q;
+  tiles.k = args.k;
+  tiles.v = args.v;
+  tiles.batch = args.batch;
+  tiles.length = args.length;
+  tiles.key_rows = args.length;
+  tiles.heads = args.heads;
+  tiles.kv_heads = args.kv_heads;
+  tiles.head_dim = args.head_dim;
+  tiles.scale = args.scale;
+  tiles.window = args.window;
+  tiles.soft_cap = args.soft_cap;
+  tiles.first_key = args.first_key;
+  return tiles;
 }
 
 }  // namespace
+
+double seen_pairs(int64_t length, int64_t first_position, int64_t window) {
+  // Row t sees first_position + t + 1 keys, or `window` from the row on at which that is reached.
+  const int64_t full = window == 0 ? length : std::clamp<int64_t>(window - first_position, 0, length);
+  const double growing =
+      static_cast<double>(full) * (static_cast<double>(first_position) + 0.5 * static_cast<double>(full + 1));
+  return growing + static_cast<double>(length - full) * static_cast<double>(window);
+}
+
+device::KernelCost attention_cost(const Attention& args) { return cost_of(args, 2, 2); }
+device::KernelCost attention_backward_cost(const AttentionBackward& args) { return cost_of(args, 5, 4); }
+
+AttentionTiles tiles_of(const Attention& args) {
+  AttentionTiles tiles = shared_tiles(args);
+  tiles.out = args.out;
+  tiles.log_sum_exp = args.log_sum_exp;
+  return tiles;
+}
+
+AttentionTiles tiles_of(const AttentionBackward& args) { return shared_tiles(args); }
 
 void check_heads(std::string_view kernel, int64_t heads, int64_t kv_heads, int64_t head_dim) {
   check(heads > 0 && kv_heads > 0 && heads % kv_heads == 0,
@@ -28,44 +84,28 @@ void check_heads(std::string_view kernel, int64_t heads, int64_t kv_heads, int64
         head_dim, kMaxHeadDim);
 }
 
+void check_window_and_cap(std::string_view kernel, int64_t window, float soft_cap) {
+  check(window >= 0, "{}: a window of {} keys; pass 1 or more, or 0 for none", kernel, window);
+  check_soft_cap(kernel, soft_cap);
+}
+
 void attention(Stream& stream, const Attention& args) {
-  check_heads("attention", args.heads, args.kv_heads, args.head_dim);
-  check_length("attention", args.batch, args.length);
-  const int64_t rows = args.batch * args.length;
-  check_size("attention", "q", args.q, rows * args.heads * args.head_dim);
-  check_size("attention", "k", args.k, rows * args.kv_heads * args.head_dim);
-  check_size("attention", "v", args.v, rows * args.kv_heads * args.head_dim);
-  check_size("attention", "out", args.out, rows * args.heads * args.head_dim);
-  check_size("attention", "log_sum_exp", args.log_sum_exp, rows * args.heads);
-  const double pairs = scored_pairs(args.batch, args.length, args.heads);
-  const device::KernelCost cost{4 * pairs * static_cast<double>(args.head_dim),
-                                8.0 * static_cast<double>(rows * (args.heads + args.kv_heads) * args.head_dim)};
-  const AttentionTiles tiles{args.q,      args.k, args.v,     args.out,      args.log_sum_exp, args.batch, args.length,
-                             args.length, 0,      args.heads, args.kv_heads, args.head_dim,    args.scale};
+  check_inputs("attention", args);
+  const device::KernelCost cost = attention_cost(args);
+  const AttentionTiles tiles = tiles_of(args);
   launch(
       stream, "attention", cost, [&](auto& cpu) { attention_tiles_cpu(cpu, tiles); },
-      [&](auto& webgpu) { attention_tiles_webgpu(webgpu, "attention", tiles, cost); });
+      [&](auto& webgpu) { attention_tiles_webgpu(webgpu, {"attention", "portable", "scalar"}, tiles, cost); });
 }
 
 void attention_backward(Stream& stream, const AttentionBackward& args) {
   constexpr std::string_view kKernel = "attention_backward";
-  check_heads(kKernel, args.heads, args.kv_heads, args.head_dim);
-  check_length(kKernel, args.batch, args.length);
-  const int64_t rows = args.batch * args.length;
-  const int64_t query_count = rows * args.heads * args.head_dim;
-  const int64_t key_count = rows * args.kv_heads * args.head_dim;
-  check_size(kKernel, "d_out", args.d_out, query_count);
-  check_size(kKernel, "q", args.q, query_count);
-  check_size(kKernel, "k", args.k, key_count);
-  check_size(kKernel, "v", args.v, key_count);
-  check_size(kKernel, "out", args.out, query_count);
-  check_size(kKernel, "log_sum_exp", args.log_sum_exp, rows * args.heads);
-  check_size(kKernel, "d_q", args.d_q, query_count);
-  check_size(kKernel, "d_k", args.d_k, key_count);
-  check_size(kKernel, "d_v", args.d_v, key_count);
-  const double pairs = scored_pairs(args.batch, args.length, args.heads);
-  const device::KernelCost cost{10 * pairs * static_cast<double>(args.head_dim),
-                                16.0 * static_cast<double>(query_count + key_count)};
+  check_inputs(kKernel, args);
+  check_size(kKernel, "d_out", args.d_out, args.batch * args.length * args.heads * args.head_dim);
+  check_size(kKernel, "d_q", args.d_q, args.batch * args.length * args.heads * args.head_dim);
+  check_size(kKernel, "d_k", args.d_k, args.batch * args.length * args.kv_heads * args.head_dim);
+  check_size(kKernel, "d_v", args.d_v, args.batch * args.length * args.kv_heads * args.head_dim);
+  const device::KernelCost cost = attention_backward_cost(args);
   launch(
       stream, kKernel, cost, [&](auto& cpu) { attention_backward_cpu(cpu, args); },
       [&](auto& webgpu) { attention_backward_webgpu(webgpu, args, cost); });
@@ -73,9 +113,10 @@ void attention_backward(Stream& stream, const AttentionBackward& args) {
 
 std::vector<KernelInfo> attention_kernels() {
   return {
-      {"attention", "causal softmax(q k^T scale) v with grouped queries, online softmax", attention_cases()},
+      {"attention", "causal softmax(q k^T scale) v with grouped queries, online softmax", attention_cases(),
+       attention_bench},
       {"attention_backward", "gradients of attention for q, k and v, recomputed from log-sum-exp",
-       attention_backward_cases()},
+       attention_backward_cases(), attention_backward_bench},
   };
 }
 

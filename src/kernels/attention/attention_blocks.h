@@ -1,14 +1,27 @@
-// What the CPU's forward and backward share: how rows are cut into blocks, and key or value blocks laid out transposed so that
-// every product of a block is a plain row-major one (BLAS does those at 100 GFLOP/s a core, q k^T at 70; 2026-11-29, AVX-512).
+// What the CPU's forward and backward share: how rows are cut into blocks, which keys they see, and key or value blocks laid out
+// transposed so that every product of a block is a plain row-major one (BLAS does those at 100 GFLOP/s a core, q k^T at 70;
+// 2026-11-29, AVX-512).
 #pragma once
 
 #include "device/cpu/cpu_stream.h"
+#include "kernels/attention/attention_internal.h"
 #include "kernels/launch.h"
+
+#include <vector>
 
 namespace athanor::kernels {
 
 /// Rows of a block. 64 keep BLAS at its best speed; below 192 rows, 32 waste less above the diagonal.
 inline int64_t attention_block(int64_t key_rows) { return key_rows < 192 ? 32 : 64; }
+
+/// Which keys the query rows see.
+struct VisibleKeys {
+  std::vector<int32_t> lowest;  // (B*T): first key that a row sees; behind the row's own position when it sees none
+  std::vector<int32_t>
+      first_block;  // (B * blocks of queries): first block of keys that one of their rows sees, its own at the latest
+};
+
+VisibleKeys visible_keys(const AttentionTiles& args, int64_t block);
 
 /// Blocks of x^T for x (batch * key_rows, heads*D): block n of (b, head) holds D rows of `block` columns, column j being row
 /// n * block + j of x; columns from used_rows on are not written.

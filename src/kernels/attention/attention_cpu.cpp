@@ -4,6 +4,7 @@
 #include "kernels/attention/attention_blocks.h"
 #include "kernels/attention/attention_internal.h"
 #include "kernels/attention/attention_lanes.h"
+#include "kernels/attention/soft_cap.h"
 
 namespace athanor::kernels {
 
@@ -13,7 +14,7 @@ using device::cpu::Transpose;
 
 namespace {
 
-constexpr float kMasked = -3e38F;
+constexpr float kMasked = kNoKeysLogSumExp;
 
 ATHANOR_SIMD_CLONES
 void transpose_block(const float* __restrict x, int64_t stride, int64_t rows, int64_t columns, float* __restrict out,
@@ -27,23 +28,37 @@ void transpose_block(const float* __restrict x, int64_t stride, int64_t rows, in
   }
 }
 
-// Turns a block of raw scores into weights relative to each row's running maximum. Row r sees the first `visible + r` columns.
-// maxima and sums are updated; corrections[r] is the factor for what was summed before.
+// A block of scores: columns are keys from `key` on, row r stands at `position + r` and sees keys from lowest[r] on.
+struct ScoreBlock {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t stride = 0;
+  int64_t key = 0;
+  int64_t position = 0;
+  const int32_t* lowest = nullptr;
+};
+
+// Turns a block of raw scores into weights relative to each row's running maximum. maxima and sums are updated; corrections[r] is the
+// factor for what was summed before.
 ATHANOR_SIMD_CLONES
-void online_softmax(float* __restrict scores, int64_t stride, int64_t rows, int64_t columns, int64_t visible,
-                    float scale, float* __restrict maxima, float* __restrict sums, float* __restrict corrections) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = scores + r * stride;
-    const int32_t seen = static_cast<int32_t>(std::min(columns, visible + r));
-    const int32_t count = static_cast<int32_t>(columns);
+void online_softmax(float* __restrict scores, const ScoreBlock& view, float scale, float soft_cap,
+                    float* __restrict maxima, float* __restrict sums, float* __restrict corrections) {
+  const int32_t count = static_cast<int32_t>(view.columns);
+  for (int64_t r = 0; r < view.rows; ++r) {
+    float* row = scores + r * view.stride;
+    const int32_t end = static_cast<int32_t>(std::min(view.columns, view.position + r + 1 - view.key));
+    const int32_t begin = static_cast<int32_t>(view.lowest[r] - view.key);
+    if (soft_cap > 0) soft_cap_row(row, row, count, scale, soft_cap);
+    const float factor = soft_cap > 0 ? 1.0F : scale;
 #pragma omp simd
-    for (int32_t c = 0; c < count; ++c) row[c] = c < seen ? row[c] * scale : kMasked;
-    const float largest = row_max(row, columns, maxima[r]);
+    for (int32_t c = 0; c < count; ++c) row[c] = c >= begin && c < end ? row[c] * factor : kMasked;
+    const float largest = row_max(row, count, maxima[r]);
+    // A row that has seen no key yet has kMasked as its maximum: what is masked weighs nothing, not e^0.
 #pragma omp simd
-    for (int32_t c = 0; c < count; ++c) row[c] = device::cpu::exp_fast(row[c] - largest);
+    for (int32_t c = 0; c < count; ++c) row[c] = row[c] > kMasked ? device::cpu::exp_fast(row[c] - largest) : 0.0F;
     const float correction = device::cpu::exp_fast(maxima[r] - largest);
     corrections[r] = correction;
-    sums[r] = sums[r] * correction + row_sum(row, columns);
+    sums[r] = sums[r] * correction + row_sum(row, count);
     maxima[r] = largest;
   }
 }
@@ -62,6 +77,7 @@ void scale_rows(float* __restrict x, int64_t stride, int64_t rows, int64_t colum
 // One block of queries of one head over all keys it sees.
 struct ForwardTile {
   const AttentionTiles& args;
+  const VisibleKeys& visible;
   const TransposedBlocks& keys;
   float* scratch;
 
@@ -83,26 +99,52 @@ struct ForwardTile {
     float* scores = factors + block;
     std::fill_n(maxima, block, kMasked);
     std::fill_n(sums, block, 0.0F);
-    const int64_t seen_rows = args.first_position + first + rows;  // keys the last row sees
-    for (int64_t key = 0; key < seen_rows; key += block) {
-      const int64_t columns = std::min(block, seen_rows - key);
+    const int64_t position = args.first_position + first;
+    const int64_t begin = visible.first_block[b * ceil_div(args.length, block) + query_block] * block;
+    for (int64_t key = begin; key < position + rows; key += block) {
+      const int64_t columns = std::min(block, position + rows - key);
       sgemm(Transpose::No, Transpose::No, rows, columns, args.head_dim, q, q_stride, keys.at(b, kv_head, key / block),
             block, 0, scores, block);
-      online_softmax(scores, block, rows, columns, args.first_position + first - key + 1, args.scale, maxima, sums,
-                     factors);
-      if (key > 0) scale_rows(out, q_stride, rows, args.head_dim, factors);
+      online_softmax(scores, {rows, columns, block, key, position, &visible.lowest[b * args.length + first]},
+                     args.scale, args.soft_cap, maxima, sums, factors);
+      if (key > begin) scale_rows(out, q_stride, rows, args.head_dim, factors);
       sgemm(Transpose::No, Transpose::No, rows, args.head_dim, columns, scores, block, v + key * kv_stride, kv_stride,
-            key == 0 ? 0.0F : 1.0F, out, q_stride);
+            key == begin ? 0.0F : 1.0F, out, q_stride);
     }
-    for (int64_t r = 0; r < rows; ++r) factors[r] = 1.0F / sums[r];
+    for (int64_t r = 0; r < rows; ++r) factors[r] = sums[r] > 0 ? 1.0F / sums[r] : 0.0F;
     scale_rows(out, q_stride, rows, args.head_dim, factors);
     if (!args.log_sum_exp) return;
     float* log_sum_exp = data<float>(args.log_sum_exp) + (b * args.length + first) * args.heads + h;
-    for (int64_t r = 0; r < rows; ++r) log_sum_exp[r * args.heads] = maxima[r] + std::log(sums[r]);
+    for (int64_t r = 0; r < rows; ++r) {
+      log_sum_exp[r * args.heads] = sums[r] > 0 ? maxima[r] + std::log(sums[r]) : kNoKeysLogSumExp;
+    }
   }
 };
 
 }  // namespace
+
+VisibleKeys visible_keys(const AttentionTiles& args, int64_t block) {
+  const int64_t blocks = ceil_div(args.length, block);
+  const uint32_t* first_key = args.first_key ? data<uint32_t>(args.first_key) : nullptr;
+  VisibleKeys visible;
+  visible.lowest.resize(static_cast<size_t>(args.batch * args.length));
+  visible.first_block.resize(static_cast<size_t>(args.batch * blocks));
+  for (int64_t b = 0; b < args.batch; ++b) {
+    for (int64_t n = 0; n < blocks; ++n) {
+      int64_t first_block = (args.first_position + n * block) / block;
+      for (int64_t t = n * block; t < std::min(args.length, (n + 1) * block); ++t) {
+        const int64_t position = args.first_position + t;
+        int64_t lowest = args.window == 0 ? 0 : std::max<int64_t>(0, position + 1 - args.window);
+        if (first_key != nullptr) lowest = std::max<int64_t>(lowest, first_key[b * args.length + t]);
+        lowest = std::min(lowest, position + 1);
+        visible.lowest[b * args.length + t] = static_cast<int32_t>(lowest);
+        if (lowest <= position) first_block = std::min(first_block, lowest / block);
+      }
+      visible.first_block[b * blocks + n] = static_cast<int32_t>(first_block);
+    }
+  }
+  return visible;
+}
 
 TransposedBlocks transpose_blocks(device::cpu::CpuStream& stream, const KeyRows& rows, int64_t block) {
   TransposedBlocks out;
@@ -134,6 +176,7 @@ void attention_tiles_cpu(device::cpu::CpuStream& stream, const AttentionTiles& a
   const int64_t block = attention_block(seen_rows);
   const TransposedBlocks keys = transpose_blocks(
       stream, {data<float>(args.k), args.batch, args.key_rows, seen_rows, args.kv_heads, args.head_dim}, block);
+  const VisibleKeys visible = visible_keys(args, block);
   const int64_t query_blocks = ceil_div(args.length, block);
   const int64_t heads = args.batch * args.heads;
   device::cpu::ThreadPool& threads = stream.threads();
@@ -141,7 +184,7 @@ void attention_tiles_cpu(device::cpu::CpuStream& stream, const AttentionTiles& a
   threads.parallel_for(heads * query_blocks, 1, [&](int64_t task, int64_t, int worker) {
     const int64_t query_block = query_blocks - 1 - task / heads;
     const int64_t head = task % heads;
-    const ForwardTile tile{args, keys, threads.scratch(worker, block * (block + 3))};
+    const ForwardTile tile{args, visible, keys, threads.scratch(worker, block * (block + 3))};
     tile.run(head / args.heads, head % args.heads, query_block);
   });
 }

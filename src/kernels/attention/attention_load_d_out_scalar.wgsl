@@ -1,5 +1,4 @@
 // Rows of d_out read value by value, zero behind the end of the head: D not divisible by 4.
-//   binding 3  read  d_out  (B*T, H*D) f32
 
 @group(0) @binding(3) var<storage, read> d_out: array<f32>;
 

@@ -1,5 +1,4 @@
 // Rows of d_out read four values at a time: D divisible by 4.
-//   binding 3  read  d_out  (B*T, H*D/4) vec4<f32>
 
 @group(0) @binding(3) var<storage, read> d_out: array<vec4<f32>>;
 

@@ -1,8 +1,5 @@
 // Rows of q, k and v read value by value, zero behind the end of the head: D not divisible by 4. start: the row of a head, in
 // elements; d < D, a multiple of 4.
-//   binding 0  read  q  (B*T, H*D) f32
-//   binding 1  read  k  (B*key_rows, Hkv*D) f32
-//   binding 2  read  v  (B*key_rows, Hkv*D) f32
 
 @group(0) @binding(0) var<storage, read> q: array<f32>;
 @group(0) @binding(1) var<storage, read> k: array<f32>;

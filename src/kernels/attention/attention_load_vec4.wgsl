@@ -1,7 +1,4 @@
 // Rows of q, k and v read four values at a time: D divisible by 4. start: the row of a head, in elements; d < D, a multiple of 4.
-//   binding 0  read  q  (B*T, H*D/4) vec4<f32>
-//   binding 1  read  k  (B*key_rows, Hkv*D/4) vec4<f32>
-//   binding 2  read  v  (B*key_rows, Hkv*D/4) vec4<f32>
 
 @group(0) @binding(0) var<storage, read> q: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> k: array<vec4<f32>>;

@@ -2,6 +2,7 @@
 // so that each key and value is read from memory once. Chunks of a prompt take the tiles of attention.
 #include "device/cpu/simd.h"
 #include "kernels/attention/attention_lanes.h"
+#include "kernels/attention/soft_cap.h"
 #include "kernels/attention_decode/attention_decode_internal.h"
 
 namespace athanor::kernels {
@@ -10,8 +11,8 @@ using device::cpu::data;
 
 namespace {
 
-constexpr int64_t kPieceRows =
-    256;  // cache rows of a task: enough work to be worth a thread, and a fixed order of sums
+// Cache rows of a task: enough work to be worth a thread, and a fixed order of sums.
+constexpr int64_t kPieceRows = 256;
 
 // scores[g * count + j] = scale * q[g].k[j] for a group of heads that lie side by side.
 ATHANOR_SIMD_CLONES
@@ -25,9 +26,10 @@ void score_rows(const float* __restrict q, int64_t group, const float* __restric
   }
 }
 
-// Scores of a head become weights relative to their maximum; gives maximum and sum.
+// Scores of a head, under the soft cap if there is one, become weights relative to their maximum; gives maximum and sum.
 ATHANOR_SIMD_CLONES
-void exponentials(float* __restrict scores, int64_t count, float* __restrict maximum_and_sum) {
+void exponentials(float* __restrict scores, int64_t count, float soft_cap, float* __restrict maximum_and_sum) {
+  if (soft_cap > 0) soft_cap_row(scores, scores, count, 1.0F, soft_cap);
   const float largest = row_max(scores, count, scores[0]);
 #pragma omp simd
   for (int64_t j = 0; j < count; ++j) scores[j] = device::cpu::exp_fast(scores[j] - largest);
@@ -72,13 +74,18 @@ void join_pieces(const float* pieces, int64_t count, int64_t piece_stride, int64
   }
 }
 
-void decode_row(device::cpu::CpuStream& stream, const AttentionDecode& args, int64_t row, float* partial,
-                int64_t pieces) {
+int64_t pieces_of(const AttentionDecode& args, int64_t row) {
+  return ceil_div(args.position + row + 1, kPieceRows) - first_cache_row(args, row) / kPieceRows;
+}
+
+void decode_row(device::cpu::CpuStream& stream, const AttentionDecode& args, int64_t row, float* partial) {
+  const int64_t pieces = pieces_of(args, row);
   const int64_t head_dim = args.head_dim;
   const int64_t group = args.heads / args.kv_heads;
   const int64_t stride = args.kv_heads * head_dim;
   const int64_t piece_values = head_dim + 2;
   const int64_t seen = args.position + row + 1;
+  const int64_t lowest = first_cache_row(args, row);
   const float* q = data<float>(args.q) + row * args.heads * head_dim;
   const float* k = data<float>(args.k_cache);
   const float* v = data<float>(args.v_cache);
@@ -87,15 +94,16 @@ void decode_row(device::cpu::CpuStream& stream, const AttentionDecode& args, int
   threads.parallel_for(pieces * args.kv_heads, 1, [&](int64_t task, int64_t, int worker) {
     const int64_t kv_head = task % args.kv_heads;
     const int64_t piece = task / args.kv_heads;
-    const int64_t first = piece * kPieceRows;
-    const int64_t count = std::min(kPieceRows, seen - first);
+    const int64_t begin = (lowest / kPieceRows + piece) * kPieceRows;  // pieces are cut by position alone
+    const int64_t first = std::max(begin, lowest);
+    const int64_t count = std::min(begin + kPieceRows, seen) - first;
     const int64_t offset = first * stride + kv_head * head_dim;
     float* scores = threads.scratch(worker, group * kPieceRows);
     float* out = partial + (piece * args.heads + kv_head * group) * piece_values;
     score_rows(q + kv_head * group * head_dim, group, k + offset, stride, count, head_dim, args.scale, scores);
     for (int64_t g = 0; g < group; ++g) {
       std::fill_n(out + g * piece_values, head_dim, 0.0F);
-      exponentials(scores + g * count, count, out + g * piece_values + head_dim);
+      exponentials(scores + g * count, count, args.soft_cap, out + g * piece_values + head_dim);
     }
     add_value_rows(scores, group, v + offset, stride, count, head_dim, out, piece_values);
   });
@@ -112,12 +120,11 @@ void attention_decode_cpu(device::cpu::CpuStream& stream, const AttentionDecode&
     attention_tiles_cpu(stream, decode_tiles(args, {}));
     return;
   }
-  const int64_t most_pieces = ceil_div(args.position + args.rows, kPieceRows);
+  int64_t most_pieces = 0;
+  for (int64_t row = 0; row < args.rows; ++row) most_pieces = std::max(most_pieces, pieces_of(args, row));
   const Buffer partial =
       stream.device().allocate(most_pieces * args.heads * (args.head_dim + 2) * 4, "attention_decode pieces");
-  for (int64_t row = 0; row < args.rows; ++row) {
-    decode_row(stream, args, row, data<float>(partial), ceil_div(args.position + row + 1, kPieceRows));
-  }
+  for (int64_t row = 0; row < args.rows; ++row) decode_row(stream, args, row, data<float>(partial));
 }
 
 }  // namespace athanor::kernels

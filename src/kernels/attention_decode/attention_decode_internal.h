@@ -5,6 +5,8 @@
 #include "kernels/attention_decode/attention_decode.h"
 #include "kernels/launch.h"
 
+#include <algorithm>
+
 namespace athanor::kernels {
 
 void attention_decode_cpu(device::cpu::CpuStream& stream, const AttentionDecode& args);
@@ -15,9 +17,13 @@ void attention_decode_webgpu(device::webgpu::WebGpuStream& stream, const Attenti
 inline constexpr int64_t kDecodeTileRows = 8;
 
 /// The call as tiles of attention. log_sum_exp may be empty on the CPU.
-inline AttentionTiles decode_tiles(const AttentionDecode& args, const Buffer& log_sum_exp) {
-  return {args.q,        args.k_cache,  args.v_cache, args.out,      log_sum_exp,   1,         args.rows,
-          args.capacity, args.position, args.heads,   args.kv_heads, args.head_dim, args.scale};
+AttentionTiles decode_tiles(const AttentionDecode& args, const Buffer& log_sum_exp);
+
+/// The first cache row that query row `row` sees.
+inline int64_t first_cache_row(const AttentionDecode& args, int64_t row) {
+  return args.window == 0 ? 0 : std::max<int64_t>(0, args.position + row + 1 - args.window);
 }
+
+device::KernelCost attention_decode_cost(const AttentionDecode& args);
 
 }  // namespace athanor::kernels

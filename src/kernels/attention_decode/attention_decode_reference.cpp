@@ -1,7 +1,9 @@
-// attention_decode as a plain loop in double, and the sizes it is tried at.
+// attention_decode by the plain loop of attention, the sizes it is tried at, and what `bench kernels` measures.
 #include "kernels/attention_decode/attention_decode_reference.h"
 
 #include "kernels/attention_decode/attention_decode.h"
+#include "kernels/attention_decode/attention_decode_internal.h"
+#include "kernels/bench_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,57 +11,70 @@
 
 namespace athanor::kernels {
 
-std::vector<double> attention_decode_reference(const DecodeSizes& sizes, double scale, const std::vector<double>& q,
-                                               const std::vector<double>& k, const std::vector<double>& v) {
-  std::vector<double> out(q.size());
-  for (int64_t row = 0; row < sizes.rows; ++row) {
-    const int64_t seen = sizes.position + row + 1;
-    for (int64_t h = 0; h < sizes.heads; ++h) {
-      const int64_t kv_head = h / (sizes.heads / sizes.kv_heads);
-      const size_t query = static_cast<size_t>((row * sizes.heads + h) * sizes.head_dim);
-      const auto key = [&](int64_t u) { return static_cast<size_t>((u * sizes.kv_heads + kv_head) * sizes.head_dim); };
-      std::vector<double> weights(static_cast<size_t>(seen));
-      for (int64_t u = 0; u < seen; ++u) {
-        for (int64_t d = 0; d < sizes.head_dim; ++d) weights[u] += scale * q[query + d] * k[key(u) + d];
-      }
-      const double largest = *std::max_element(weights.begin(), weights.end());
-      double sum = 0;
-      for (double& weight : weights) {
-        weight = std::exp(weight - largest);
-        sum += weight;
-      }
-      for (int64_t u = 0; u < seen; ++u) {
-        for (int64_t d = 0; d < sizes.head_dim; ++d) out[query + d] += weights[u] / sum * v[key(u) + d];
-      }
-    }
-  }
-  return out;
+std::vector<double> attention_decode_reference(const DecodeSizes& s, const AttentionRule& rule,
+                                               const std::vector<double>& q, const std::vector<double>& k,
+                                               const std::vector<double>& v) {
+  const AttentionSizes sizes{1, s.rows, s.heads, s.kv_heads, s.head_dim, s.position};
+  return attention_reference(sizes, rule, q, k, v).out;
 }
 
 namespace {
 
 struct Case {
   DecodeSizes sizes;
-  bool in_doctor;
+  AttentionRule rule;  // scale is 1 / sqrt(D)
+  bool in_doctor = false;
+  float magnitude = 1;
 };
 
-// One row and chunks below and above the row count at which tiles take over; caches around a piece of 128 and of 256 rows.
-const std::vector<Case> kCases = {
-    {{1, 0, 1, 1, 1, 1}, false},        {{1, 4, 9, 2, 1, 6}, true},         {{3, 126, 140, 4, 2, 5}, true},
-    {{1, 127, 128, 8, 1, 64}, true},    {{1, 128, 300, 3, 3, 65}, false},   {{7, 257, 264, 2, 1, 32}, false},
-    {{8, 63, 80, 4, 1, 32}, true},      {{65, 257, 400, 2, 2, 64}, false},  {{33, 0, 64, 2, 1, 6}, false},
-    {{1, 600, 1024, 2, 1, 256}, false}, {{1, 1000, 1024, 4, 2, 64}, false}, {{2, 511, 513, 3, 1, 128}, false},
-};
+// One row and chunks below and above the row count at which tiles take over; caches around a piece of 128 and of 256 rows, and of more
+// than the 64 pieces that are joined at a time; windows within a piece, at its edge, over several, and longer than the cache.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = {
+      {{1, 0, 1, 1, 1, 1}, {}},
+      {{1, 4, 9, 2, 1, 6}, {}, true},
+      {{3, 126, 140, 4, 2, 5}, {}, true},
+      {{1, 127, 128, 8, 1, 64}, {}, true},
+      {{1, 128, 300, 3, 3, 65}, {}},
+      {{7, 257, 264, 2, 1, 32}, {}},
+      {{8, 63, 80, 4, 1, 64}, {}},
+      {{65, 257, 400, 2, 2, 64}, {}},
+      {{33, 0, 64, 2, 1, 6}, {}},
+      {{1, 600, 1024, 2, 1, 256}, {}},
+      {{1, 1000, 1024, 4, 2, 64}, {}},
+      {{2, 511, 513, 3, 1, 128}, {}},
+      {{1, 8400, 8448, 1, 1, 6}, {}},
+      {{1, 150, 160, 2, 1, 32}, {}, true, 60.0F},
+      {{1, 300, 320, 2, 1, 32}, {.window = 1}},
+      {{3, 255, 264, 4, 2, 20}, {.window = 128, .soft_cap = 3}, true},
+      {{7, 400, 410, 2, 1, 63}, {.window = 257}},
+      {{2, 400, 410, 2, 1, 80}, {.window = 4096, .soft_cap = 50}},
+      {{33, 257, 300, 2, 1, 64}, {.window = 65, .soft_cap = 3}, true},
+      {{9, 1000, 1024, 2, 1, 63}, {.window = 33}},
+  };
+  for (Case& one : cases) one.rule.scale = 1 / std::sqrt(static_cast<double>(one.sizes.head_dim));
+  return cases;
+}
 
-CaseResult run_case(device::Stream& stream, const DecodeSizes& s, float magnitude) {
+std::string name_of(const Case& one) {
+  const DecodeSizes& s = one.sizes;
+  std::string name = fmt::format("rows {} at {} of {}, heads {} over {}, head width {}", s.rows, s.position, s.capacity,
+                                 s.heads, s.kv_heads, s.head_dim);
+  if (one.rule.window > 0) name += fmt::format(", window {}", one.rule.window);
+  if (one.rule.soft_cap > 0) name += fmt::format(", soft cap {}", one.rule.soft_cap);
+  if (one.magnitude > 1) name += fmt::format(", scores of {}", one.magnitude * one.magnitude);
+  return name;
+}
+
+CaseResult run_case(device::Stream& stream, const Case& one) {
+  const DecodeSizes& s = one.sizes;
   const int64_t query_count = s.rows * s.heads * s.head_dim;
   const int64_t row_values = s.kv_heads * s.head_dim;
   const int64_t used = (s.position + s.rows) * row_values;
-  const std::vector<float> q = test_values(query_count, 1, magnitude);
-  std::vector<float> k = test_values(s.capacity * row_values, 2, magnitude);
+  const std::vector<float> q = test_values(query_count, 1, one.magnitude);
+  std::vector<float> k = test_values(s.capacity * row_values, 2, one.magnitude);
   std::vector<float> v = test_values(s.capacity * row_values, 3);
-  const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.head_dim)));
-  const std::vector<double> want = attention_decode_reference(s, scale, to_double(q), to_double(k), to_double(v));
+  const std::vector<double> want = attention_decode_reference(s, one.rule, to_double(q), to_double(k), to_double(v));
   // What is behind the last row may be anything.
   std::fill(k.begin() + used, k.end(), std::numeric_limits<float>::quiet_NaN());
   std::fill(v.begin() + used, v.end(), std::numeric_limits<float>::quiet_NaN());
@@ -73,12 +88,13 @@ CaseResult run_case(device::Stream& stream, const DecodeSizes& s, float magnitud
                              s.heads,
                              s.kv_heads,
                              s.head_dim,
-                             scale};
+                             static_cast<float>(one.rule.scale),
+                             one.rule.window,
+                             static_cast<float>(one.rule.soft_cap)};
   attention_decode(stream, args);
   CaseResult result;
-  // Weights carry the scores' absolute error, which grows with their size, as in attention.
   compare(result, "out", download_values(stream, args.out), want,
-          allowed_f32(s.position + s.rows) + (1 + magnitude * magnitude) * allowed_f32(s.head_dim));
+          allowed_attention(s.position + s.rows, s.head_dim, one.magnitude * one.magnitude));
   return result;
 }
 
@@ -86,15 +102,31 @@ CaseResult run_case(device::Stream& stream, const DecodeSizes& s, float magnitud
 
 std::vector<KernelCase> attention_decode_cases() {
   std::vector<KernelCase> list;
-  for (const Case& one : kCases) {
-    const DecodeSizes sizes = one.sizes;
-    list.push_back({fmt::format("rows {} at {} of {}, heads {} over {}, head width {}", sizes.rows, sizes.position,
-                                sizes.capacity, sizes.heads, sizes.kv_heads, sizes.head_dim),
-                    one.in_doctor, [sizes](device::Stream& stream) { return run_case(stream, sizes, 1.0F); }});
+  for (const Case& one : all_cases()) {
+    list.push_back({name_of(one), one.in_doctor, [one](device::Stream& stream) { return run_case(stream, one); }});
   }
-  list.push_back(
-      {"scores of 1e4", true, [](device::Stream& stream) { return run_case(stream, {1, 150, 160, 2, 1, 32}, 60.0F); }});
   return list;
+}
+
+// One new token of 32 heads of 128 over 8, at the end of a full cache; the key cache has the bytes.
+KernelBench attention_decode_bench(device::Stream& stream, int64_t bytes) {
+  constexpr int64_t kHeads = 32;
+  constexpr int64_t kKvHeads = 8;
+  constexpr int64_t kHeadDim = 128;
+  const int64_t capacity = bytes / (4 * kKvHeads * kHeadDim);
+  const AttentionDecode args{bench_values(stream, kHeads * kHeadDim, 1),
+                             bench_values(stream, capacity * kKvHeads * kHeadDim, 2),
+                             bench_values(stream, capacity * kKvHeads * kHeadDim, 3),
+                             stream.device().allocate(kHeads * kHeadDim * 4, "bench out"),
+                             1,
+                             capacity - 1,
+                             capacity,
+                             kHeads,
+                             kKvHeads,
+                             kHeadDim,
+                             0.088388F};
+  return {fmt::format("cache of {}, heads {} over {}, head width {}", capacity, kHeads, kKvHeads, kHeadDim),
+          attention_decode_cost(args), [&stream, args] { attention_decode(stream, args); }};
 }
 
 }  // namespace athanor::kernels

@@ -1,6 +1,7 @@
-// The plain loop in double precision that judges attention_decode, and its cases.
+// The cases of attention_decode. Its plain loop is that of attention, with queries that start behind the first keys.
 #pragma once
 
+#include "kernels/attention/attention_reference.h"
 #include "kernels/kernel_info.h"
 
 #include <vector>
@@ -17,9 +18,11 @@ struct DecodeSizes {
 };
 
 /// q (rows, H*D), k and v (capacity, Hkv*D), of which rows from position + rows on are not read.
-std::vector<double> attention_decode_reference(const DecodeSizes& sizes, double scale, const std::vector<double>& q,
-                                               const std::vector<double>& k, const std::vector<double>& v);
+std::vector<double> attention_decode_reference(const DecodeSizes& sizes, const AttentionRule& rule,
+                                               const std::vector<double>& q, const std::vector<double>& k,
+                                               const std::vector<double>& v);
 
 std::vector<KernelCase> attention_decode_cases();
+KernelBench attention_decode_bench(device::Stream& stream, int64_t bytes);
 
 }  // namespace athanor::kernels

@@ -32,6 +32,12 @@ TEST(AttentionDecode, RefusesRowsThatDoNotFitTheCache) {
   EXPECT_THAT(message_of(args), ::testing::HasSubstr("rows 5 to 6 do not fit a cache of 6"));
 }
 
+TEST(AttentionDecode, RefusesANegativeWindow) {
+  AttentionDecode args = small(testing::stream());
+  args.window = -3;
+  EXPECT_THAT(message_of(args), ::testing::HasSubstr("attention_decode: a window of -3 keys"));
+}
+
 TEST(AttentionDecode, RefusesACacheOfTheWrongSize) {
   AttentionDecode args = small(testing::stream());
   args.v_cache = poisoned(testing::stream(), 20);
@@ -56,14 +62,24 @@ TEST(AttentionDecode, FoldsMoreGroupsThanOneDimensionOfTheGridTakes) {
 
 TEST(AttentionDecode, PlainLoopIsTheLastRowsOfAttention) {
   const AttentionSizes whole{1, 7, 4, 2, 3};
+  const AttentionRule rule{.scale = 0.6, .window = 4, .soft_cap = 2};
   const std::vector<double> q = to_double(test_values(7 * 12, 1));
   const std::vector<double> k = to_double(test_values(7 * 6, 2));
   const std::vector<double> v = to_double(test_values(7 * 6, 3));
-  const std::vector<double> want = attention_reference(whole, 0.6, q, k, v).out;
+  const std::vector<double> want = attention_reference(whole, rule, q, k, v).out;
   const std::vector<double> last(q.begin() + 5 * 12, q.end());
-  const std::vector<double> got = attention_decode_reference({2, 5, 7, 4, 2, 3}, 0.6, last, k, v);
+  const std::vector<double> got = attention_decode_reference({2, 5, 7, 4, 2, 3}, rule, last, k, v);
   ASSERT_EQ(got.size(), 24U);
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[5 * 12 + i], 1e-14) << i;
+}
+
+TEST(AttentionDecodeBench, MakesOperandsOfTheAskedSizeThatRun) {
+  device::Stream& stream = testing::stream();
+  const KernelBench bench = attention_decode_bench(stream, 1 << 19);
+  EXPECT_EQ(bench.sizes, "cache of 128, heads 32 over 8, head width 128");
+  EXPECT_GT(bench.cost.bytes, 1 << 20);
+  bench.launch();
+  stream.wait();
 }
 
 TEST(AttentionDecode, GivesTheSameBitsForAnyNumberOfThreads) {

@@ -1,17 +1,12 @@
-// losses[row] = -log softmax(logits[row])[target], and the logits become (softmax - onehot(target)) * scale. One row a workgroup of
-// 256 threads. Joined behind lanes_1 or lanes_4 and row_softmax.
+// The loss of each row, as cross_entropy, and its gradient over the logits, as cross_entropy_backward. One row a workgroup of 256 threads.
+// Joined behind lanes_1 or lanes_4, soft_cap and row_softmax, which has Params.
 //   binding 0  read_write  logits  (rows, V) as Value: logits in, gradient out
 //   binding 1  read        targets (rows) i32; negative: loss and gradient of the row are zero
 //   binding 2  read_write  losses  (rows) f32
 //   binding 3  uniform     Params
-// Grid: rows, folded on x and y. A thread overwrites only values that it alone reads, in both passes, so no barrier on storage is
-// needed; the thread that has the target's logit writes the loss.
-
-struct Params {
-  rows: u32,
-  length: u32,  // V in Values
-  scale: f32,
-}
+// Grid: rows, folded on x and y.
+// A thread overwrites only values that it alone reads, so no barrier on storage is needed; the thread that has the target's logit writes
+// the loss. The blocks of a long row are taken backwards, as in cross_entropy_backward.
 
 @group(0) @binding(0) var<storage, read_write> logits: array<Value>;
 @group(0) @binding(1) var<storage, read> targets: array<i32>;
@@ -26,25 +21,33 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     return;
   }
   let start = row * params.length;
-  let softmax = row_softmax(start, params.length, thread);
-  let wanted = u32(targets[row]);  // a negative one becomes larger than any V
-  let counts = wanted / LANES < params.length;
-  if (!counts && thread == 0u) {
-    losses[row] = 0.0;
+  let wanted = u32(targets[row]);
+  if (!target_counts(wanted)) {
+    if (thread == 0u) {
+      losses[row] = 0.0;
+    }
+    for (var i = thread; i < params.length; i += THREADS) {
+      logits[start + i] = Value(0.0);
+    }
+    return;
   }
-  let factor = params.scale / softmax.y;
-  for (var i = thread; i < params.length; i += THREADS) {
-    var gradient = Value(0.0);
-    if (counts) {
-      let value = logits[start + i];
-      gradient = exp(value - Value(softmax.x)) * factor;
-      if (i == wanted / LANES) {
-        let unit = unit_lane(wanted % LANES);
-        gradient -= params.scale * unit;
-        // The difference first: it is exact where both are large and near.
-        losses[row] = log(softmax.y) + (softmax.x - sum_of_lanes(value * unit));
+  var kept = Kept();
+  let softmax = row_softmax(&kept, start, thread);
+  if (thread == wanted / LANES % THREADS) {
+    losses[row] = loss_of(softmax, soft_cap(logits[start + wanted / LANES]), wanted);
+  }
+  let gradient = gradient_of_row(softmax);
+  let blocks = (params.length + BLOCK - 1u) / BLOCK;
+  for (var left = blocks; left > 0u; left -= 1u) {
+    let first = (left - 1u) * BLOCK;
+    if (left < blocks) {
+      load_block(&kept, start, first, thread);
+    }
+    for (var k = 0u; k < KEPT; k += 1u) {
+      let i = first + k * THREADS + thread;
+      if (i < params.length) {
+        logits[start + i] = gradient_of(gradient, kept[k], i, wanted);
       }
     }
-    logits[start + i] = gradient;
   }
 }

@@ -16,4 +16,8 @@ void cross_entropy_backward_webgpu(device::webgpu::WebGpuStream& stream, const C
 void cross_entropy_in_place_webgpu(device::webgpu::WebGpuStream& stream, const CrossEntropyFused& args,
                                    const device::KernelCost& cost);
 
+/// Of rows * vocabulary logits: the loss reads each, the gradient writes each too.
+device::KernelCost cross_entropy_cost(int64_t rows, int64_t vocabulary);
+device::KernelCost cross_entropy_gradient_cost(int64_t rows, int64_t vocabulary);
+
 }  // namespace athanor::kernels
