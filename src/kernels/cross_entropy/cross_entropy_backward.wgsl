@@ -1,12 +1,12 @@
 // d_logits = ((1 + 2 z logsumexp(x)) * softmax(x) - (1 - e) * onehot(target) - e / V) * scale * (1 - (x / cap)^2), x the row's logits under
 // the soft cap, e the label smoothing, z the z-loss: without them (softmax - onehot) * scale. One row a workgroup of 256 threads. Joined
 // behind lanes_1 or lanes_4, soft_cap and row_softmax, which has Params.
+// The blocks of a long row are taken backwards: the last one is still in registers, the others are the likelier in a cache.
 //   binding 0  read        logits   (rows, V) as Value
 //   binding 1  read        targets  (rows) i32; negative: the row's gradient is zero
 //   binding 2  read_write  d_logits (rows, V) as Value
 //   binding 3  uniform     Params
 // Grid: rows, folded on x and y.
-// The blocks of a long row are taken backwards: the last one is still in registers, the others are the likelier in a cache.
 
 @group(0) @binding(0) var<storage, read> logits: array<Value>;
 @group(0) @binding(1) var<storage, read> targets: array<i32>;

@@ -1,12 +1,12 @@
 // The loss of each row, as cross_entropy, and its gradient over the logits, as cross_entropy_backward. One row a workgroup of 256 threads.
 // Joined behind lanes_1 or lanes_4, soft_cap and row_softmax, which has Params.
+// A thread overwrites only values that it alone reads, so no barrier on storage is needed; the thread that has the target's logit writes
+// the loss. The blocks of a long row are taken backwards, as in cross_entropy_backward.
 //   binding 0  read_write  logits  (rows, V) as Value: logits in, gradient out
 //   binding 1  read        targets (rows) i32; negative: loss and gradient of the row are zero
 //   binding 2  read_write  losses  (rows) f32
 //   binding 3  uniform     Params
 // Grid: rows, folded on x and y.
-// A thread overwrites only values that it alone reads, so no barrier on storage is needed; the thread that has the target's logit writes
-// the loss. The blocks of a long row are taken backwards, as in cross_entropy_backward.
 
 @group(0) @binding(0) var<storage, read_write> logits: array<Value>;
 @group(0) @binding(1) var<storage, read> targets: array<i32>;

@@ -23,6 +23,7 @@ class WatchedStream final : public device::webgpu::WebGpuStream {
   const device::webgpu::Limits& limits() const override { return given; }
   bool has_f16() const override { return false; }
   bool has_subgroups() const override { return false; }
+  std::span<const device::webgpu::SubgroupMatrix> subgroup_matrices() const override { return {}; }
   bool is_replaced(std::string_view kernel) const override { return replaced.contains(std::string(kernel)); }
   void dispatch(const device::webgpu::Dispatch& dispatch) override { dispatches.push_back(dispatch); }
   void set_max_workgroups(uint32_t limit) override { given.max_workgroups_per_dimension = limit; }
@@ -35,7 +36,7 @@ class WatchedStream final : public device::webgpu::WebGpuStream {
   void submit() override { stream_.submit(); }
   void wait() override { stream_.wait(); }
   void set_profiling(bool on) override { stream_.set_profiling(on); }
-  std::vector<device::KernelTime> take_profile() override { return stream_.take_profile(); }
+  std::vector<device::KernelLaunch> take_launches() override { return stream_.take_launches(); }
 
  private:
   device::Stream& stream_;
