@@ -1,85 +1,96 @@
-// The door of adamw_update: the table of segments, checks, choice of device, and its entry in the table of kernels.
+// The doors of adamw_update and adamw_update_f16: checks, choice of device, benchmarks, and their entries in the table of kernels.
 #include "kernels/adamw_update/adamw_update.h"
-
-#include <bit>
-#include <cmath>
 
 #include "kernels/adamw_update/adamw_update_internal.h"
 #include "kernels/adamw_update/adamw_update_reference.h"
+#include "kernels/bench_values.h"
+#include "kernels/fp32_to_fp16/fp32_to_fp16.h"
 #include "kernels/kernel_info.h"
 #include "kernels/launch.h"
+
+#include <cmath>
 
 namespace athanor::kernels {
 
 namespace {
 
-void check_segment(const AdamwSegment& segment, size_t index) {
-  check(segment.begin % kAdamwBlock == 0, "adamw_update: segment {} begins at element {}; begin at a multiple of {}",
-        index, segment.begin, kAdamwBlock);
-  check(segment.begin < segment.end, "adamw_update: segment {} goes from element {} to {}; pass at least one element",
-        index, segment.begin, segment.end);
-  check(std::isfinite(segment.weight_decay) && segment.weight_decay >= 0,
-        "adamw_update: segment {} has a weight decay of {}; pass a finite number of at least 0", index,
-        segment.weight_decay);
+void check_slabs(const char* kernel, const AdamwUpdate& args) {
+  check_size(kernel, "weights", args.weights, args.count);
+  check_size(kernel, "gradients", args.gradients, args.count);
+  check_size(kernel, "m", args.m, args.count);
+  check_size(kernel, "v", args.v, args.count);
+  check_size(kernel, "stats", args.stats, 4);
+  check_segments(kernel, args.segments, args.count);
+  check_adamw_step(kernel, args);
 }
 
-void check_finite(const char* name, float value, bool in_range) {
-  check(std::isfinite(value) && in_range, "adamw_update: {} is {}, which is out of range", name, value);
+device::KernelCost cost_of(int64_t count) { return {15.0 * count, 28.0 * count}; }
+device::KernelCost cost_with_mirror(int64_t count) { return {15.0 * count, 30.0 * count}; }
+
+/// Operands of `count` elements in one tensor, and a step so small that the weights stay what they are.
+AdamwUpdate bench_args(Stream& stream, int64_t count) {
+  AdamwUpdate args;
+  args.weights = bench_values(stream, count, 1);
+  args.gradients = bench_values(stream, count, 2);
+  args.m = bench_zeros(stream, count);
+  args.v = bench_zeros(stream, count);
+  args.segments = upload_segments(stream, std::vector<Segment>{{0, to_u32(count, "adamw_update"), 0.1F}});
+  args.stats = upload_values(stream, std::vector<float>{1, 1, 0, 0});
+  args.count = count;
+  args.lr = 1e-6F;
+  return args;
+}
+
+KernelBench bench_plain(Stream& stream, int64_t bytes) {
+  const AdamwUpdate args = bench_args(stream, bytes / 4);
+  return {fmt::format("count {}", args.count), cost_of(args.count), [&stream, args] { adamw_update(stream, args); }};
+}
+
+KernelBench bench_f16(Stream& stream, int64_t bytes) {
+  const AdamwUpdateF16 args{bench_args(stream, bytes / 4), bench_zeros(stream, half_words(bytes / 4))};
+  return {fmt::format("count {}", args.count), cost_with_mirror(args.count),
+          [&stream, args] { adamw_update_f16(stream, args); }};
 }
 
 }  // namespace
 
-device::Buffer upload_segments(Stream& stream, std::span<const AdamwSegment> segments) {
-  check(!segments.empty(), "adamw_update: no segments; pass one a tensor");
-  uint32_t end = 0;
-  for (size_t i = 0; i < segments.size(); ++i) {
-    check_segment(segments[i], i);
-    end = std::max(end, segments[i].end);
-  }
-  std::vector<AdamwBlock> blocks(static_cast<size_t>(ceil_div(end, kAdamwBlock)));
-  for (size_t i = 0; i < segments.size(); ++i) {
-    for (int64_t begin = segments[i].begin; begin < segments[i].end; begin += kAdamwBlock) {
-      AdamwBlock& block = blocks[static_cast<size_t>(begin / kAdamwBlock)];
-      check(block.elements == 0,
-            "adamw_update: segment {} shares the block at element {} with another; give each tensor blocks of its own",
-            i, begin);
-      block.weight_decay = segments[i].weight_decay;
-      block.elements = static_cast<uint32_t>(std::min<int64_t>(kAdamwBlock, segments[i].end - begin));
-    }
-  }
-  const Buffer table =
-      stream.device().allocate(static_cast<int64_t>(blocks.size() * sizeof(AdamwBlock)), "adamw_update segments");
-  stream.upload(table, std::as_bytes(std::span(blocks)));
-  return table;
+void check_adamw_step(std::string_view kernel, const AdamwStep& step) {
+  const auto check_number = [kernel](const char* name, float value, bool in_range) {
+    check(std::isfinite(value) && in_range, "{}: {} is {}, which is out of range", kernel, name, value);
+  };
+  check_number("lr", step.lr, true);
+  check_number("beta1", step.beta1, step.beta1 >= 0 && step.beta1 < 1);
+  check_number("beta2", step.beta2, step.beta2 >= 0 && step.beta2 < 1);
+  check_number("one_minus_beta1", step.one_minus_beta1, step.one_minus_beta1 > 0);
+  check_number("one_minus_beta2", step.one_minus_beta2, step.one_minus_beta2 > 0);
+  check_number("eps", step.eps, step.eps > 0);
+  check_number("bias_correction1", step.bias_correction1, step.bias_correction1 > 0);
+  check_number("bias_correction2", step.bias_correction2, step.bias_correction2 > 0);
 }
 
 void adamw_update(Stream& stream, const AdamwUpdate& args) {
-  check_size("adamw_update", "weights", args.weights, args.count);
-  check_size("adamw_update", "gradients", args.gradients, args.count);
-  check_size("adamw_update", "m", args.m, args.count);
-  check_size("adamw_update", "v", args.v, args.count);
-  check_size("adamw_update", "stats", args.stats, 4);
-  check(static_cast<bool>(args.segments), "adamw_update: segments is missing; make it with upload_segments");
-  const int64_t blocks = args.segments.size_bytes() / static_cast<int64_t>(sizeof(AdamwBlock));
-  check(blocks <= ceil_div(args.count, kAdamwBlock),
-        "adamw_update: the segments cover {} blocks of {} elements but the slab has {} elements", blocks, kAdamwBlock,
-        args.count);
-  check_finite("lr", args.lr, true);
-  check_finite("beta1", args.beta1, args.beta1 >= 0 && args.beta1 < 1);
-  check_finite("beta2", args.beta2, args.beta2 >= 0 && args.beta2 < 1);
-  check_finite("one_minus_beta1", args.one_minus_beta1, args.one_minus_beta1 > 0);
-  check_finite("one_minus_beta2", args.one_minus_beta2, args.one_minus_beta2 > 0);
-  check_finite("eps", args.eps, args.eps > 0);
-  check_finite("bias_correction1", args.bias_correction1, args.bias_correction1 > 0);
-  check_finite("bias_correction2", args.bias_correction2, args.bias_correction2 > 0);
-  const device::KernelCost cost{15.0 * args.count, 28.0 * args.count};
+  check_slabs("adamw_update", args);
+  const device::KernelCost cost = cost_of(args.count);
   launch(
       stream, "adamw_update", cost, [&](auto& cpu) { adamw_update_cpu(cpu, args); },
       [&](auto& webgpu) { adamw_update_webgpu(webgpu, args, cost); });
 }
 
+void adamw_update_f16(Stream& stream, const AdamwUpdateF16& args) {
+  check_slabs("adamw_update_f16", args);
+  check_size("adamw_update_f16", "mirror", args.mirror, half_words(args.count));
+  const device::KernelCost cost = cost_with_mirror(args.count);
+  launch(
+      stream, "adamw_update_f16", cost, [&](auto& cpu) { adamw_update_f16_cpu(cpu, args); },
+      [&](auto& webgpu) { adamw_update_f16_webgpu(webgpu, args, cost); });
+}
+
 std::vector<KernelInfo> adamw_update_kernels() {
-  return {{"adamw_update", "AdamW with decoupled weight decay over a slab of tensors", adamw_update_cases()}};
+  return {
+      {"adamw_update", "AdamW with decoupled weight decay over a slab of tensors", adamw_update_cases(), bench_plain},
+      {"adamw_update_f16", "adamw_update that writes the f16 mirror of the weights too", adamw_update_f16_cases(),
+       bench_f16},
+  };
 }
 
 }  // namespace athanor::kernels

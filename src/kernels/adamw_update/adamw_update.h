@@ -1,36 +1,14 @@
 // AdamW over a slab: all tensors of one kind in one buffer, one launch.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "device/device.h"
+#include "kernels/segments/segments.h"
 
 namespace athanor::kernels {
 
-inline constexpr int64_t kAdamwBlock = 64;  // elements (256 bytes): tensors begin at multiples of it within a slab
+using AdamwSegment = Segment;  // what train/adamw.cpp calls it
 
-/// One tensor of a slab.
-struct AdamwSegment {
-  uint32_t begin = 0;  // elements within the slab, a multiple of kAdamwBlock
-  uint32_t end = 0;
-  float weight_decay = 0;
-};
-
-/// The table of segments on the device: for each block of kAdamwBlock elements its weight decay and how many of its elements belong
-/// to a tensor. Throws Error for no segments, a begin that is no multiple, an empty segment, two that share a block, or a decay that
-/// is not a finite number of at least 0.
-device::Buffer upload_segments(device::Stream& stream, std::span<const AdamwSegment> segments);
-
-struct AdamwUpdate {
-  device::Buffer weights;    // (count) f32, in and out
-  device::Buffer gradients;  // (count) f32
-  device::Buffer m;          // (count) f32, in and out; zeros before the first step
-  device::Buffer v;          // (count) f32, in and out; zeros before the first step
-  device::Buffer segments;   // from upload_segments
-  device::Buffer
-      stats;  // (4) f32 from finalize_grad_stats: gradients are multiplied by the clip scale; flag set: nothing changes
-  int64_t count = 0;
+/// The numbers of one AdamW step, the same for all tensors.
+struct AdamwStep {
   float lr = 0;
   float beta1 = 0.9F;
   float beta2 = 0.999F;
@@ -41,9 +19,28 @@ struct AdamwUpdate {
   float bias_correction2 = 1;
 };
 
+struct AdamwUpdate : AdamwStep {
+  device::Buffer weights;    // (count) f32, in and out
+  device::Buffer gradients;  // (count) f32
+  device::Buffer m;          // (count) f32, in and out; zeros before the first step
+  device::Buffer v;          // (count) f32, in and out; zeros before the first step
+  device::Buffer segments;   // from upload_segments
+  device::Buffer
+      stats;  // (4) f32 from finalize_grad_stats: gradients are multiplied by the clip scale; flag set: nothing changes
+  int64_t count = 0;
+};
+
 /// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= lr decay w, w -= lr (m / bias_correction1) /
 /// (sqrt(v / bias_correction2) + eps). Elements outside all segments are not touched. Moments too small for a normal f32 become 0.
 /// Throws Error if a buffer's size is not as in AdamwUpdate. Source: Loshchilov and Hutter 2019, arXiv:1711.05101.
 void adamw_update(device::Stream& stream, const AdamwUpdate& args);
+
+struct AdamwUpdateF16 : AdamwUpdate {
+  device::Buffer mirror;  // (half_words(count)) u32, two halves each: the weights as f16, written wherever a weight is
+};
+
+/// adamw_update that writes each new weight into the mirror too, rounded as fp32_to_fp16 does it, in the same launch.
+/// Throws Error if a buffer's size is not as in AdamwUpdateF16.
+void adamw_update_f16(device::Stream& stream, const AdamwUpdateF16& args);
 
 }  // namespace athanor::kernels

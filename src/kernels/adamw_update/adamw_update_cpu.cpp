@@ -1,9 +1,9 @@
-// adamw_update for the CPU device: one vectorised pass over weights, gradients and both moments, shared among the workers in fixed
-// chunks; blocks of one tensor are taken together.
-#include <cmath>
-
+// adamw_update and adamw_update_f16 for the CPU device: one vectorised pass over weights, gradients and both moments, shared among the
+// workers in fixed chunks; the mirror follows while the weights lie in the cache.
 #include "device/cpu/simd.h"
 #include "kernels/adamw_update/adamw_update_internal.h"
+#include "kernels/fp32_to_fp16/half.h"
+#include "kernels/segments/segment_runs.h"
 
 namespace athanor::kernels {
 
@@ -11,79 +11,80 @@ using device::cpu::data;
 
 namespace {
 
-constexpr int64_t kBlocksPerChunk = 128;  // 8192 elements: 128 KiB of the four slabs
 constexpr float kSmallestNormal = 1.17549435e-38F;
 
-struct Step {
-  float keep;  // 1 - lr * weight decay
-  float lr_corrected;
-  float gradient_scale;
-  float beta1;
-  float beta2;
-  float one_minus_beta1;
-  float one_minus_beta2;
-  float inverse_root_correction2;
-  float eps;
-};
-
-// Moments of weights without gradients shrink step by step; below the normal range a processor takes a hundred cycles for each, and
-// they move nothing, so they end at 0.
 ATHANOR_SIMD_CLONES
-void update_values(float* w, const float* g, float* m, float* v, int64_t count, const Step& step) {
-  const Step s = step;
+void mirror_pairs(const float* weights, uint32_t* mirror, int64_t words) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const float gradient = g[i] * s.gradient_scale;
-    const float first = s.beta1 * m[i] + s.one_minus_beta1 * gradient;
-    const float second = s.beta2 * v[i] + s.one_minus_beta2 * gradient * gradient;
-    m[i] = std::abs(first) < kSmallestNormal ? 0.0F : first;
-    v[i] = second < kSmallestNormal ? 0.0F : second;
-    w[i] = w[i] * s.keep - s.lr_corrected * m[i] / (std::sqrt(v[i]) * s.inverse_root_correction2 + s.eps);
+  for (int64_t i = 0; i < words; ++i) {
+    mirror[i] = half_bits(std::bit_cast<uint32_t>(weights[2 * i])) |
+                (half_bits(std::bit_cast<uint32_t>(weights[2 * i + 1])) << 16);
   }
 }
 
-// End of the run of whole blocks with one decay that begins at `block`; a block that is not whole is a run of its own.
-int64_t end_of_run(const AdamwBlock* table, int64_t block, int64_t end) {
-  const AdamwBlock first = table[block];
-  int64_t after = block + 1;
-  if (first.elements != kAdamwBlock) return after;
-  while (after < end && table[after].elements == kAdamwBlock && table[after].weight_decay == first.weight_decay)
-    ++after;
-  return after;
-}
-
-}  // namespace
-
-void adamw_update_cpu(device::cpu::CpuStream& stream, const AdamwUpdate& args) {
+/// One step of all segments; after(begin, count) follows each run of elements.
+template <typename After>
+void update_slab(device::cpu::CpuStream& stream, const AdamwUpdate& args, After after) {
   const float* stats = data<float>(args.stats);
   if (stats[2] != 0) return;
-  const auto root_correction2 = static_cast<float>(1 / std::sqrt(static_cast<double>(args.bias_correction2)));
-  const Step common{1,
-                    args.lr / args.bias_correction1,
-                    stats[1],
-                    args.beta1,
-                    args.beta2,
-                    args.one_minus_beta1,
-                    args.one_minus_beta2,
-                    root_correction2,
-                    args.eps};
-  const AdamwBlock* table = data<AdamwBlock>(args.segments);
-  const int64_t blocks = args.segments.size_bytes() / static_cast<int64_t>(sizeof(AdamwBlock));
+  const AdamwRates rates = adamw_rates(args, stats[1]);
   float* w = data<float>(args.weights);
   const float* g = data<float>(args.gradients);
   float* m = data<float>(args.m);
   float* v = data<float>(args.v);
-  stream.threads().parallel_for(blocks, kBlocksPerChunk, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end;) {
-      const int64_t after = end_of_run(table, block, end);
-      const int64_t start = block * kAdamwBlock;
-      const int64_t count = (after - block - 1) * kAdamwBlock + table[block].elements;
-      Step step = common;
-      step.keep = 1.0F - args.lr * table[block].weight_decay;
-      update_values(w + start, g + start, m + start, v + start, count, step);
-      block = after;
-    }
+  for_each_run(stream, args.segments, [&](int64_t begin, int64_t count, float weight_decay) {
+    adamw_values(w + begin, g + begin, m + begin, v + begin, count, weight_decay, rates);
+    after(begin, count);
   });
+}
+
+}  // namespace
+
+AdamwRates adamw_rates(const AdamwStep& step, float clip_scale) {
+  return {step.lr,
+          step.lr / step.bias_correction1,
+          clip_scale,
+          step.beta1,
+          step.beta2,
+          step.one_minus_beta1,
+          step.one_minus_beta2,
+          static_cast<float>(1 / std::sqrt(static_cast<double>(step.bias_correction2))),
+          step.eps};
+}
+
+// Moments of weights without gradients shrink step by step; below the normal range a processor takes a hundred cycles for each, and
+// they move nothing, so they end at 0.
+ATHANOR_SIMD_CLONES
+void adamw_values(float* w, const float* g, float* m, float* v, int64_t count, float weight_decay,
+                  const AdamwRates& rates) {
+  const AdamwRates r = rates;
+  const float keep = 1.0F - r.lr * weight_decay;
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    const float gradient = g[i] * r.gradient_scale;
+    const float first = r.beta1 * m[i] + r.one_minus_beta1 * gradient;
+    const float second = r.beta2 * v[i] + r.one_minus_beta2 * gradient * gradient;
+    m[i] = std::abs(first) < kSmallestNormal ? 0.0F : first;
+    v[i] = second < kSmallestNormal ? 0.0F : second;
+    w[i] = w[i] * keep - r.lr_corrected * m[i] / (std::sqrt(v[i]) * r.inverse_root_correction2 + r.eps);
+  }
+}
+
+void mirror_weights(const float* weights, uint32_t* mirror, int64_t begin, int64_t count) {
+  mirror_pairs(weights + begin, mirror + begin / 2, count / 2);
+  if (count % 2 == 0) return;
+  uint32_t& last = mirror[(begin + count) / 2];  // its upper half belongs to nobody and keeps its bits
+  last = (last & 0xffff0000U) | half_bits(std::bit_cast<uint32_t>(weights[begin + count - 1]));
+}
+
+void adamw_update_cpu(device::cpu::CpuStream& stream, const AdamwUpdate& args) {
+  update_slab(stream, args, [](int64_t, int64_t) {});
+}
+
+void adamw_update_f16_cpu(device::cpu::CpuStream& stream, const AdamwUpdateF16& args) {
+  const float* weights = data<float>(args.weights);
+  uint32_t* mirror = data<uint32_t>(args.mirror);
+  update_slab(stream, args, [&](int64_t begin, int64_t count) { mirror_weights(weights, mirror, begin, count); });
 }
 
 }  // namespace athanor::kernels

@@ -1,6 +1,5 @@
 // From the sums of g^2: norm, clip scale min(1, max_norm / norm), and a flag for a sum that is not finite, in one workgroup of 256
-// threads. Not finite is found in the bits; the whole, which may overflow though no part does, is compared with the largest f32.
-// Joined behind block_tree.
+// threads. Joined behind block_sums_total.
 //   binding 0  read        block_sums (count) f32 as bits
 //   binding 1  read_write  stats      (4) f32: norm, clip scale (0 when not finite), flag 1 or 0, 0
 //   binding 2  uniform     Params
@@ -15,25 +14,11 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> stats: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-const LARGEST: f32 = 3.4e38;
-
 @compute @workgroup_size(THREADS)
 fn main(@builtin(local_invocation_index) thread: u32) {
-  var own = 0.0;
-  var broken = 0.0;
-  for (var i = thread; i < params.count; i += THREADS) {
-    let bits = block_sums[i];
-    if ((bits & 0x7f800000u) == 0x7f800000u) {
-      broken = 1.0;
-    } else {
-      own += bitcast<f32>(bits);
-    }
-  }
-  let total = tree_sum(own, thread);
-  workgroupBarrier();
-  let any_broken = tree_sum(broken, thread);
+  let total = total_of(0u, params.count, thread);
   if (thread == 0u) {
-    let finite = any_broken == 0.0 && total <= LARGEST;
+    let finite = total < LARGEST;
     let norm = sqrt(min(total, LARGEST));
     var clip = 1.0;
     if (params.max_norm > 0.0 && norm > params.max_norm) {

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 
+#include <span>
+
 #include "device/device.h"
 #include "kernels/accumulate.h"
+#include "kernels/segments/segments.h"
 
 namespace athanor::kernels {
 
@@ -23,14 +26,30 @@ struct Sum {
 /// out (+)= sum of the values: blocks of kNormBlock, each by a fixed tree, then the blocks; so that a run repeats bit for bit.
 void sum(device::Stream& stream, const Sum& args);
 
+/// The blocks of each tensor of a slab, for the norm of each. Blocks do not cross from one tensor to the next.
+struct NormTable {
+  device::Buffer blocks;   // (block_count, 2) u32: first element and end of a block of at most kNormBlock elements
+  device::Buffer tensors;  // (tensor_count, 2) u32: first block and number of blocks
+  int64_t block_count = 0;
+  int64_t tensor_count = 0;
+  int64_t end = 0;  // of the last tensor, in elements
+};
+
+/// Throws Error for no segments or one that upload_segments would refuse by itself.
+NormTable upload_norm_table(device::Stream& stream, std::span<const Segment> segments);
+
 struct GradientNorm {
   device::Buffer gradients;  // (count) f32: one slab, padding between tensors zero
   int64_t count = 0;
-  device::Buffer partial;  // (norm_blocks(count)) f32, written
+  device::Buffer partial;  // (norm_blocks(count)) f32, written; with tensors given (tensors.block_count)
+  NormTable tensors = {};  // may be empty: the norm of each tensor is not asked for
+  device::Buffer tensor_sums =
+      {};  // (tensors.tensor_count) f32, written: the sum of g^2 of each tensor; empty without tensors
 };
 
-/// partial[b] = sum of g^2 over block b. A block with a NaN or infinity, found in the bits, or whose sum overflows gives a NaN or
-/// infinity. Several slabs write slices of one buffer; WebGPU wants each slice at a multiple of 256 bytes, gaps filled with zeros.
+/// partial[b] = sum of g^2 over block b: of kNormBlock elements of the slab, or of the table of tensors. A block with a NaN or infinity,
+/// found in the bits, or whose sum overflows gives a NaN or infinity, and so does its tensor. Gradients are read once in either case.
+/// Several slabs write slices of one buffer; WebGPU wants each slice at a multiple of 256 bytes, gaps filled with zeros.
 void gradient_norm_squared(device::Stream& stream, const GradientNorm& args);
 
 struct GradStats {

@@ -51,7 +51,30 @@ void sum_cpu(device::cpu::CpuStream& stream, const Sum& args) {
   *out = args.accumulate == Accumulate::Yes ? *out + total : total;
 }
 
+namespace {
+
+/// Blocks of the table, then the blocks of each tensor, in order.
+void tensor_norms(device::cpu::CpuStream& stream, const GradientNorm& args) {
+  const float* gradients = data<float>(args.gradients);
+  const uint32_t* blocks = data<uint32_t>(args.tensors.blocks);
+  const uint32_t* tensors = data<uint32_t>(args.tensors.tensors);
+  float* partial = data<float>(args.partial);
+  float* sums = data<float>(args.tensor_sums);
+  stream.threads().parallel_for(args.tensors.block_count, kBlocksPerChunk, [&](int64_t begin, int64_t end, int) {
+    for (int64_t block = begin; block < end; ++block) {
+      const uint32_t first = blocks[2 * block];
+      partial[block] = sum_of_squares(gradients + first, blocks[2 * block + 1] - first);
+    }
+  });
+  for (int64_t tensor = 0; tensor < args.tensors.tensor_count; ++tensor) {
+    sums[tensor] = sum_of_values(partial + tensors[2 * tensor], tensors[2 * tensor + 1]);
+  }
+}
+
+}  // namespace
+
 void gradient_norm_squared_cpu(device::cpu::CpuStream& stream, const GradientNorm& args) {
+  if (args.tensors.blocks) return tensor_norms(stream, args);
   const float* gradients = data<float>(args.gradients);
   float* partial = data<float>(args.partial);
   stream.threads().parallel_for(norm_blocks(args.count), kBlocksPerChunk, [&](int64_t begin, int64_t end, int) {

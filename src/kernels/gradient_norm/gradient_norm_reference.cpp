@@ -19,6 +19,16 @@ std::vector<double> gradient_norm_squared_reference(const std::vector<double>& g
   return partial;
 }
 
+std::vector<double> tensor_norms_reference(const std::vector<double>& gradients, const std::vector<Segment>& segments) {
+  std::vector<double> sums;
+  for (const Segment& segment : segments) {
+    double total = 0;
+    for (size_t i = segment.begin; i < segment.end; ++i) total += gradients[i] * gradients[i];
+    sums.push_back(total);
+  }
+  return sums;
+}
+
 std::vector<double> finalize_grad_stats_reference(const std::vector<double>& partial, double max_norm) {
   const double norm = std::sqrt(sum_reference(partial));
   const double clip = max_norm > 0 && norm > max_norm ? max_norm / norm : 1;
@@ -67,6 +77,49 @@ CaseResult run_norm(device::Stream& stream, int64_t count) {
   return result;
 }
 
+struct Slab {
+  int64_t count;
+  std::vector<Segment> segments;
+  bool in_doctor;
+};
+
+// One tensor of every size; several with holes between them; a tensor of a few blocks that begins in the middle of one; many small ones.
+std::vector<Slab> slabs() {
+  std::vector<Segment> many;
+  for (uint32_t i = 0; i < 300; ++i) many.push_back({i * 128, i * 128 + 1 + i * 7 % 128, 0});
+  return {{1, {{0, 1, 0}}, false},
+          {5, {{0, 5, 0}}, true},
+          {257, {{0, 64, 0}, {64, 257, 0}}, false},
+          {640, {{64, 101, 0}, {128, 257, 0}, {384, 448, 0}, {512, 575, 0}}, true},
+          {300 * 128, many, false},
+          {20000 * 64, {{0, 63, 0}, {64, 4096 * 3 + 65, 0}, {4096 * 3 + 128, 20000 * 64, 0}}, false}};
+}
+
+// Between the tensors lie zeros, as in a slab. Each tensor is judged by itself: one may be a thousand times the other.
+CaseResult run_tensors(device::Stream& stream, const Slab& slab) {
+  const std::vector<float> values = test_values(slab.count, 2);
+  std::vector<float> gradients(values.size(), 0.0F);
+  for (const Segment& segment : slab.segments) {
+    std::copy(values.begin() + segment.begin, values.begin() + segment.end, gradients.begin() + segment.begin);
+  }
+  const NormTable table = upload_norm_table(stream, slab.segments);
+  const GradientNorm args{upload_values(stream, gradients), slab.count, poisoned(stream, table.block_count), table,
+                          poisoned(stream, table.tensor_count)};
+  gradient_norm_squared(stream, args);
+  const std::vector<float> got = download_values(stream, args.tensor_sums);
+  const std::vector<double> want = tensor_norms_reference(to_double(gradients), slab.segments);
+  CaseResult result;
+  for (size_t i = 0; i < want.size(); ++i) {
+    const int64_t length = slab.segments[i].end - slab.segments[i].begin;
+    compare(result, fmt::format("tensor {}", i), std::span(got).subspan(i, 1), std::span(want).subspan(i, 1),
+            allowed_f32(length));
+  }
+  const std::vector<float> total = {
+      static_cast<float>(sum_reference(to_double(download_values(stream, args.partial))))};
+  compare(result, "all", total, std::vector<double>{sum_reference(want)}, allowed_f32(slab.count));
+  return result;
+}
+
 // Each of the four by itself: the norm may be a thousand times the clip scale.
 CaseResult run_stats(device::Stream& stream, int64_t partials, float max_norm) {
   const std::vector<float> partial = positive_values(partials);
@@ -99,6 +152,10 @@ std::vector<KernelCase> gradient_norm_squared_cases() {
   for (const Size& size : kSizes) {
     cases.push_back({fmt::format("count {}", size.count), size.in_doctor,
                      [size](device::Stream& stream) { return run_norm(stream, size.count); }});
+  }
+  for (const Slab& slab : slabs()) {
+    cases.push_back({fmt::format("{} tensors of a slab of {}", slab.segments.size(), slab.count), slab.in_doctor,
+                     [slab](device::Stream& stream) { return run_tensors(stream, slab); }});
   }
   return cases;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/kernel_info.h"
+#include "kernels/segments/segments.h"
 
 #include <vector>
 
@@ -11,6 +12,9 @@ double sum_reference(const std::vector<double>& values);
 
 /// Sums of squares over blocks of kNormBlock.
 std::vector<double> gradient_norm_squared_reference(const std::vector<double>& gradients);
+
+/// Sums of squares of each tensor.
+std::vector<double> tensor_norms_reference(const std::vector<double>& gradients, const std::vector<Segment>& segments);
 
 /// Norm, clip scale, flag, 0; for finite sums.
 std::vector<double> finalize_grad_stats_reference(const std::vector<double>& partial, double max_norm);

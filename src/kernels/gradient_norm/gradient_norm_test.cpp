@@ -47,6 +47,35 @@ TEST(GradientNormSquared, RefusesTooFewPartialSums) {
   }
 }
 
+TEST(GradientNormSquared, RefusesTheTableOfALongerSlab) {
+  device::Stream& stream = testing::stream();
+  const NormTable table = upload_norm_table(stream, std::vector<Segment>{{0, 64, 0}, {64, 130, 0}});
+  const GradientNorm args{poisoned(stream, 128), 128, poisoned(stream, 2), table, poisoned(stream, 2)};
+  try {
+    gradient_norm_squared(stream, args);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the tensors end at element 130 but the slab has 128"));
+  }
+}
+
+// One tensor of two is not finite: the flag is set for the step, and the sums say which tensor it was.
+TEST(GradientNormSquared, TellsWhichTensorIsNotFinite) {
+  device::Stream& stream = testing::stream();
+  std::vector<float> gradients(5000, 1.0F);
+  gradients[4990] = std::numeric_limits<float>::quiet_NaN();
+  const NormTable table = upload_norm_table(stream, std::vector<Segment>{{0, 64, 0}, {64, 5000, 0}});
+  const GradientNorm norm{upload_values(stream, gradients), 5000, poisoned(stream, table.block_count), table,
+                          poisoned(stream, 2)};
+  gradient_norm_squared(stream, norm);
+  const std::vector<float> sums = download_values(stream, norm.tensor_sums);
+  EXPECT_EQ(sums[0], 64);
+  EXPECT_FALSE(std::isfinite(sums[1]));
+  const GradStats args{norm.partial, table.block_count, 1, poisoned(stream, 4)};
+  finalize_grad_stats(stream, args);
+  EXPECT_EQ(download_values(stream, args.stats)[2], 1);
+}
+
 TEST(FinalizeGradStats, RefusesANegativeMaximum) {
   device::Stream& stream = testing::stream();
   try {
@@ -111,10 +140,10 @@ TEST(GradientNorm, GivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST(GradientNorm, FoldsMoreBlocksThanOneDimensionOfTheGridTakes) {
   device::Stream& stream = testing::stream();
-  const testing::FewWorkgroups few(stream, 17);
+  const testing::FewWorkgroups few(stream, 18);
   for (const std::vector<KernelCase>& cases : {sum_cases(), gradient_norm_squared_cases()}) {
     for (const KernelCase& kernel_case : cases) {
-      if (kernel_case.name != "count 1100000") continue;
+      if (kernel_case.name != "count 1100000" && kernel_case.name.find("tensors") == std::string::npos) continue;
       const CaseResult result = kernel_case.run(stream);
       EXPECT_TRUE(result.passed()) << kernel_case.name << ": " << result.where;
     }

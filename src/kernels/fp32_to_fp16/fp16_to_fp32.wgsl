@@ -1,0 +1,23 @@
+// out = each half as the f32 that equals it, exactly. Both are bound as u32. Two times four values a thread. Joined behind widen_half.
+//   binding 0  read        halves (count / 4) vec2<u32>: four halves, the first in the low half of the first word
+//   binding 1  read_write  out    (count / 4) vec4<u32>: the bits of four f32
+//   binding 2  uniform     Params
+// Grid: ceil(count / 2048), folded on x and y.
+
+struct Params {
+  count: u32,  // of vectors of four values
+}
+
+@group(0) @binding(0) var<storage, read> halves: array<vec2<u32>>;
+@group(0) @binding(1) var<storage, read_write> out: array<vec4<u32>>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+  let first = (group.x + group.y * groups.x) * 512u + thread;
+  for (var index = first; index < min(first + 512u, params.count); index += 256u) {
+    let words = halves[index];
+    out[index] = vec4<u32>(two_floats(words.x), two_floats(words.y));
+  }
+}
