@@ -40,8 +40,12 @@ foreach(layer base device kernels tensor nn data generate train cli)
   endif()
 endforeach()
 
-# The pass with the WebGPU implementation's bounds checks on: the short cases, as doctor runs them.
+# Passes over the short cases, as doctor runs them: with the WebGPU implementation's bounds checks on, and on a device with WebGPU's
+# default limits, which every portable form must fit.
 foreach(runtime wgpu_native webgpu_dawn)
+  add_test(NAME kernels_default_limits.${runtime} COMMAND kernels_test "--gtest_filter=All/KernelCases.*" WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+  set_tests_properties(kernels_default_limits.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
+    "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_TEST_DEFAULT_LIMITS=1;ATHANOR_TEST_SHORT=1;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
   add_test(NAME kernels_checked.${runtime} COMMAND kernels_test "--gtest_filter=All/KernelCases.*" WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
   set_tests_properties(kernels_checked.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
     "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_TEST_CHECKED=1;ATHANOR_TEST_SHORT=1;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")

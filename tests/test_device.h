@@ -1,5 +1,6 @@
 // The device that a test program runs on: named by $ATHANOR_TEST_DEVICE (cpu by default, webgpu, webgpu:N), opened once a process
-// since starting a software adapter is slow. $ATHANOR_TEST_CHECKED=1 keeps the WebGPU implementation's bounds checks.
+// since starting a software adapter is slow. $ATHANOR_TEST_CHECKED=1 keeps the WebGPU implementation's bounds checks,
+// $ATHANOR_TEST_DEFAULT_LIMITS=1 asks the adapter for WebGPU's default limits only.
 #pragma once
 
 #include "device/device.h"
@@ -24,6 +25,7 @@ inline device::DeviceOptions device_options() {
   device::DeviceOptions options;
   options.name = environment_variable("ATHANOR_TEST_DEVICE", "cpu");
   options.checked = environment_variable("ATHANOR_TEST_CHECKED", "0") != "0";
+  options.default_limits = environment_variable("ATHANOR_TEST_DEFAULT_LIMITS", "0") != "0";
   return options;
 }
 

@@ -68,14 +68,16 @@ std::string resolve(std::string type, const Names& names) {
   return resolved;
 }
 
-/// The value of a constant of whole numbers: a literal, or the name of one.
-uint32_t value_of(std::string word, const Names& names) {
-  for (int depth = 0; depth < 4; ++depth) {
-    const auto known = names.find(word);
-    if (known == names.end()) break;
-    word = known->second;
+/// The value of a constant of whole numbers: literals, names of such constants, and products of them.
+uint32_t value_of(const std::string& words, const Names& names, int depth = 0) {
+  static const std::regex kWord(R"(\w+)");
+  uint32_t product = 1;
+  for (std::sregex_iterator found(words.begin(), words.end(), kWord), end; found != end; ++found) {
+    const auto known = names.find(found->str());
+    const bool is_name = known != names.end() && depth < 4;
+    product *= is_name ? value_of(known->second, names, depth + 1) : number_of(found->str());
   }
-  return number_of(word);
+  return product;
 }
 
 void read_bindings(const std::string& code, const Names& names, ShaderFacts& facts) {
@@ -158,7 +160,7 @@ ShaderFacts read_shader(std::string_view text) {
   const Names names = definitions(split.code);
   read_bindings(split.code, names, facts);
   read_head(split.comments, facts);
-  static const std::regex kWorkgroup(R"(@workgroup_size\(\s*(\w+)\s*(?:,\s*(\w+)\s*)?(?:,\s*(\w+)\s*)?\))");
+  static const std::regex kWorkgroup(R"(@workgroup_size\(([\w\s*]+)(?:,([\w\s*]+))?(?:,([\w\s*]+))?\))");
   std::smatch match;
   if (std::regex_search(split.code, match, kWorkgroup)) {
     for (size_t i = 1; i <= 3; ++i) facts.workgroup.push_back(match[i].matched ? value_of(match[i], names) : 1);
