@@ -47,8 +47,8 @@ struct Sizes {
 // real vocabularies and the largest, values that share all their upper digits.
 const std::vector<Sizes> kSizes = {
     {1, 1, 1, Values::Normal, false},         {3, 5, 5, Values::Normal, false},
-    {5, 63, 7, Values::Ties, false},          {63, 65, 64, Values::FarBelow, false},
-    {65, 257, 9, Values::Normal, true},       {3, 343, 343, Values::Ties, true},
+    {5, 63, 7, Values::Ties, false},          {65, 65, 64, Values::FarBelow, false},
+    {19, 257, 9, Values::Normal, true},       {3, 343, 343, Values::Ties, true},
     {5, 64, 20, Values::Ties, true},          {2, 256, 3, Values::Equal, true},
     {2, 2006, 2006, Values::Normal, false},   {3, 2006, 50, Values::FarBelow, false},
     {1, 4096, 1500, Values::Ties, false},     {1, 4099, 513, Values::Equal, false},
