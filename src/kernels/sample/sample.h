@@ -7,13 +7,12 @@ namespace athanor::kernels {
 
 struct Sample {
   device::Buffer logits;  // (rows, V) f32, finite
-  device::Buffer
-      previous;  // (rows, L) u32: tokens that repeat_penalty makes less likely; ids of V or more are skipped, so shorter rows
-                 // are filled with 0xffffffff. Empty when previous_length is 0
-  device::Buffer tokens;  // (rows) u32, written
+  // (rows, L) u32: tokens that repeat_penalty makes less likely. Ids of V or more are skipped: shorter rows are filled with 0xffffffff.
+  device::Buffer previous;  // empty when previous_length is 0
+  device::Buffer tokens;    // (rows) u32, written
   int64_t rows = 0;
-  int64_t vocabulary = 0;  // V, at most 2^24
-  int64_t previous_length = 0;
+  int64_t vocabulary = 0;       // V, at most 2^24
+  int64_t previous_length = 0;  // L
 
   float temperature = 0.8F;     // 0: the largest logit, of equal ones the lower id
   int64_t top_k = 40;           // keep the k most likely; 0: all

@@ -28,7 +28,7 @@ struct Params {
 @group(0) @binding(2) var<uniform> params: Params;
 
 const THREADS: u32 = 256u;
-const BINS: u32 = 256u;
+const BINS: u32 = THREADS;  // 8 bits; one a thread
 const LIST: u32 = 1024u;
 const LAST_INDEX: u32 = 0xffffffu;  // an index is searched as this minus it, so that lower ones count as larger
 
