@@ -3,7 +3,8 @@
 fn exact_half(bits: u32) -> f32 {
   let magnitude = bits & 0x7fffu;
   let normal = bitcast<f32>((magnitude << 13u) + 0x38000000u);  // the exponent's bias goes from 15 to 127
-  let subnormal = f32(magnitude) * 0x1p-24f;
+  // A subnormal is a multiple of 2^-24, the distance of neighbours at 0.5.
+  let subnormal = bitcast<f32>(0x3f000000u | magnitude) - 0.5;
   let value = select(subnormal, normal, magnitude >= 0x400u);
   return select(value, -value, (bits & 0x8000u) != 0u);
 }

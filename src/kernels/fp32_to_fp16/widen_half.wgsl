@@ -1,18 +1,14 @@
-// The bits of the f32 that equals an f16, in integers alone: every half has one, subnormals among them. NaN keeps its bits.
+// The bits of the f32 that equals an f16, exactly: every half has one, subnormals among them. NaN keeps its bits.
 // Joined in front of both forms of fp16_to_fp32.
 
 fn float_bits_of_half(half: u32) -> u32 {
-  let sign = (half & 0x8000u) << 16u;
-  let exponent = (half >> 10u) & 0x1fu;
-  let mantissa = half & 0x3ffu;
-  let normal = ((exponent + 112u) << 23u) | (mantissa << 13u);
-  let not_finite = 0x7f800000u | (mantissa << 13u);
-  // A subnormal's highest bit becomes the one that is not stored: 2^-24 times mantissa.
-  let highest = firstLeadingBit(max(mantissa, 1u));
-  let subnormal = ((highest + 103u) << 23u) | ((mantissa << (23u - highest)) & 0x7fffffu);
-  var magnitude = select(normal, not_finite, exponent == 31u);
-  magnitude = select(magnitude, select(subnormal, 0u, mantissa == 0u), exponent == 0u);
-  return sign | magnitude;
+  let magnitude = half & 0x7fffu;
+  // The exponent's bias goes from 15 to 127; of infinity and NaN it goes from 31 to 255.
+  let rebias = select(0x38000000u, 0x70000000u, magnitude >= 0x7c00u);
+  let normal = (magnitude << 13u) + rebias;
+  // A subnormal is a multiple of 2^-24, the distance of neighbours at 0.5: nothing on the way is a subnormal f32.
+  let subnormal = bitcast<u32>(bitcast<f32>(0x3f000000u | magnitude) - 0.5);
+  return ((half & 0x8000u) << 16u) | select(subnormal, normal, magnitude >= 0x400u);
 }
 
 fn two_floats(halves: u32) -> vec2<u32> {

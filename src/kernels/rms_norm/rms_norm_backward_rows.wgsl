@@ -24,13 +24,13 @@ const SUMS_WEIGHT: u32 = 2u;
 const ADDS_D_Y: u32 = 4u;
 var<workgroup> column_sums: array<Value, THREADS>;
 
-fn scaled_gradient(gradient: Value, i: u32) -> Value {
-  return gradient * (weight[i] + Value(params.weight_offset));
+fn factor_of(i: u32) -> Value {
+  return weight[i] + Value(params.weight_offset);
 }
 
-fn write_d_x(index: u32, i: u32, value: Value, gradient: Value, inverse: f32, correction: f32) {
+fn write_d_x(index: u32, value: Value, scaled_gradient: Value, inverse: f32, correction: f32) {
   if ((params.wanted & WRITES_D_X) != 0u) {
-    d_x[index] = inverse * scaled_gradient(gradient, i) - value * correction + passing_gradient(index);
+    d_x[index] = inverse * scaled_gradient - value * correction + passing_gradient(index);
   }
 }
 
@@ -46,6 +46,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let seat = thread & (params.row_threads - 1u);
   let block_start = block * params.length;
 
+  var factors: array<Value, KEEP>;  // a thread has the same columns in every row
+  for (var k = 0u; k < KEEP; k += 1u) {
+    let i = seat + k * params.row_threads;
+    if (i < params.length) {
+      factors[k] = factor_of(i);
+    }
+  }
   var weight_sums: array<Value, KEEP>;
   for (var step = 0u; step < params.steps; step += 1u) {
     let row = first_row + step * side + thread / params.row_threads;
@@ -62,13 +69,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         values[k] = row_value(start + i);
         gradients[k] = d_out[start + i];
         squares = fma(values[k], values[k], squares);
-        products = fma(scaled_gradient(gradients[k], i), values[k], products);
+        products = fma(gradients[k] * factors[k], values[k], products);
       }
     }
     for (var i = seat + KEEP * params.row_threads; i < end; i += params.row_threads) {
       let value = row_value(start + i);
       squares = fma(value, value, squares);
-      products = fma(scaled_gradient(d_out[start + i], i), value, products);
+      products = fma(d_out[start + i] * factor_of(i), value, products);
     }
     let sums = combine_over_row(vec2<f32>(sum_of_lanes(squares), sum_of_lanes(products)), thread, params.row_threads);
     let columns = f32(params.length * LANES);
@@ -79,14 +86,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       let i = seat + k * params.row_threads;
       if (i < end) {
         weight_sums[k] += gradients[k] * values[k] * inverse;
-        write_d_x(start + i, i, values[k], gradients[k], inverse, correction);
+        write_d_x(start + i, values[k], gradients[k] * factors[k], inverse, correction);
       }
     }
     // Of a row that is longer, one thread has the same columns in every row: its sums lie where the block's sum goes.
     for (var i = seat + KEEP * params.row_threads; i < end; i += params.row_threads) {
       let value = row_value(start + i);
       let gradient = d_out[start + i];
-      write_d_x(start + i, i, value, gradient, inverse, correction);
+      write_d_x(start + i, value, gradient * factor_of(i), inverse, correction);
       if ((params.wanted & SUMS_WEIGHT) != 0u) {
         var sum = gradient * value * inverse;
         if (step > 0u) {
