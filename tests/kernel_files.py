@@ -20,6 +20,13 @@ class KernelFiles:
         self.environment = environment
         self.folder = pathlib.Path(folder)
 
+    def wrong_add(self):
+        """The shader of add, subtracting."""
+        right = self.wgsl("add")
+        wrong = right.replace("a[index] + b[column]", "a[index] - b[column]")
+        assert wrong != right, "the shader of add reads otherwise than this test knows"
+        return wrong
+
     def wgsl(self, name):
         return self.program.must("-q", "kernels", "--device", "cpu", "--wgsl", name)
 
@@ -52,10 +59,7 @@ class KernelFiles:
         assert "add.wgsl in the place of add" in done.stdout, done.stdout
 
     def wrong_file_fails_by_name(self):
-        text = self.wgsl("add")
-        wrong = text.replace("a[index] + b[index]", "a[index] - b[index]")
-        assert wrong != text, "the shader reads otherwise than this test knows"
-        done = self.doctor("add", self.file("wrong.wgsl", wrong))
+        done = self.doctor("add", self.file("wrong.wgsl", self.wrong_add()))
         assert done.returncode == 1, f"exit {done.returncode}"
         assert "not right here: add on" in done.stderr, done.stderr
         assert "FAIL  add " in done.stdout and "FAIL  silu_gate" not in done.stdout, done.stdout
@@ -93,7 +97,7 @@ class KernelFiles:
         assert kept.read_text().endswith("// mine\n"), "the run does not hold its shader"
         assert "kernels/add.wgsl" in (self.folder / "mine" / "config.yaml").read_text()
         # A wrong one shows in the loss: it does run.
-        wrong = self.file("wrong.wgsl", self.wgsl("add").replace("a[index] + b[index]", "a[index] - b[index]"))
+        wrong = self.file("wrong.wgsl", self.wrong_add())
         run = self.folder / "wrong"
         self.program.must("-q", "train", text, "-o", run, "--device", "webgpu", *flags(SHORT_RUN), "--kernel", f"add={wrong}", env=self.environment)
         first = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])

@@ -48,25 +48,7 @@ inline bool is_webgpu() { return device().info().backend == device::Backend::Web
 /// $ATHANOR_TEST_SHORT=1: only the cases that doctor runs (the pass with bounds checks on).
 inline bool short_list() { return environment_variable("ATHANOR_TEST_SHORT", "0") != "0"; }
 
-/// While it lives, the grid of the WebGPU device takes only so many workgroups a dimension, so that small data reaches the folding.
-class FewWorkgroups {
- public:
-  FewWorkgroups(device::Stream& stream, uint32_t limit) {
-    if (stream.backend() != device::Backend::WebGpu) return;
-    stream_ = &device::webgpu::as_webgpu(stream);
-    before_ = stream_->limits().max_workgroups_per_dimension;
-    stream_->set_max_workgroups(limit);
-  }
-  FewWorkgroups(const FewWorkgroups&) = delete;
-  FewWorkgroups& operator=(const FewWorkgroups&) = delete;
-  ~FewWorkgroups() {
-    if (stream_ != nullptr) stream_->set_max_workgroups(before_);
-  }
-
- private:
-  device::webgpu::WebGpuStream* stream_ = nullptr;
-  uint32_t before_ = 0;
-};
+using device::webgpu::FewWorkgroups;
 
 /// Closes the shared device while the process still stands: a driver may not survive the end of main.
 class CloseDevice : public ::testing::Environment {

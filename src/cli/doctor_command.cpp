@@ -113,13 +113,22 @@ void check_kernel(device::Stream& stream, const kernels::KernelInfo& kernel, con
   for (const std::string& value : settings.kernel_files) {
     if (value.substr(0, value.find_first_of("/=")) == kernel.name) check.file = value.substr(value.find('=') + 1);
   }
-  for (const kernels::KernelCase& kernel_case : kernel.cases) {
-    if (!settings.all_cases && !kernel_case.in_doctor) continue;
-    const KernelCheck before = check;
-    const int64_t launched = launches();
-    run_case(stream, kernel_case, check);
-    // A file that the library refuses is never launched; the error stays.
-    if (!names.empty() && launches() == launched && check.error == before.error) check = before;
+  const auto run_cases = [&](std::string_view how) {
+    for (kernels::KernelCase kernel_case : kernel.cases) {
+      if (!settings.all_cases && !kernel_case.in_doctor) continue;
+      kernel_case.name += how;
+      const KernelCheck before = check;
+      const int64_t launched = launches();
+      run_case(stream, kernel_case, check);
+      // A file that the library refuses is never launched; the error stays.
+      if (!names.empty() && launches() == launched && check.error == before.error) check = before;
+    }
+  };
+  run_cases("");
+  if (!names.empty()) {
+    // What an index of the workgroup does on a grid of two dimensions is not seen on small ones.
+    const kernels::FewWorkgroups few(stream, 4);
+    run_cases(", folded grid");
   }
   if (!names.empty() && check.cases == 0) {
     check.failed = 1;

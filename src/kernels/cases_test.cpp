@@ -83,6 +83,16 @@ TEST(KernelTable, TellsBindingsWorkgroupAndGridOfEveryFormAndStaysWithinTheDefau
   }
 }
 
+TEST(KernelTable, JudgesThePortableFormOfEveryKernelOnSeveralWorkgroups) {
+  // A wrong index of the workgroup shows from the second one on, and a user's file is judged on these cases alone.
+  const std::set<std::string> of_one_group = {"finalize_grad_stats", "sum/total"};
+  for (const KernelForm& form : kernel_forms(nullptr)) {
+    if (form.variant != "portable" || of_one_group.contains(form.name())) continue;
+    if (!form.pass.empty()) continue;
+    EXPECT_GT(form.most_workgroups, 1) << form.name();
+  }
+}
+
 TEST(KernelBenches, RunAndCountTheirWork) {
   for (const KernelInfo& kernel : all_kernels()) {
     ASSERT_TRUE(static_cast<bool>(kernel.bench)) << kernel.name;

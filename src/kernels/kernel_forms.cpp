@@ -17,10 +17,15 @@ void add_form(std::vector<KernelForm>& forms, const std::string& kernel, const d
   const auto same = [&](const KernelForm& form) {
     return form.pass == dispatch.pass && form.variant == dispatch.variant;
   };
-  if (std::any_of(forms.begin(), forms.end(), same)) return;
+  const int64_t workgroups = int64_t{dispatch.grid.x} * dispatch.grid.y * dispatch.grid.z;
+  if (const auto known = std::find_if(forms.begin(), forms.end(), same); known != forms.end()) {
+    known->most_workgroups = std::max(known->most_workgroups, workgroups);
+    return;
+  }
   KernelForm form{kernel, dispatch.pass, dispatch.variant, device::webgpu::shader_text(dispatch, is_dawn),
                   dispatch.entry_point, dispatch.needs_f16, dispatch.needs_subgroups, {}};
   form.facts = device::webgpu::read_shader(form.text);
+  form.most_workgroups = workgroups;
   forms.push_back(std::move(form));
 }
 

@@ -21,6 +21,7 @@ struct KernelForm {
   bool needs_f16 = false;
   bool needs_subgroups = false;
   device::webgpu::ShaderFacts facts;
+  int64_t most_workgroups = 0;  // of the largest launch among the cases that were run
 
   /// "rms_norm_backward/weight": what --wgsl and --kernel take.
   std::string name() const { return pass.empty() ? kernel : kernel + "/" + pass; }
@@ -36,5 +37,7 @@ void check_kernel_name(const std::vector<KernelForm>& forms, std::string_view na
 
 /// Launches of the device so far that ran the user's file for this name (DeviceOptions::kernel_files).
 int64_t replaced_launches(device::Stream& stream, std::string_view name);
+
+using device::webgpu::FewWorkgroups;
 
 }  // namespace athanor::kernels

@@ -22,4 +22,15 @@ WebGpuStream& as_webgpu(Stream& stream) {
   return static_cast<WebGpuStream&>(stream);
 }
 
+FewWorkgroups::FewWorkgroups(Stream& stream, uint32_t limit) {
+  if (stream.backend() != Backend::WebGpu) return;
+  stream_ = &as_webgpu(stream);
+  before_ = stream_->limits().max_workgroups_per_dimension;
+  stream_->set_max_workgroups(limit);
+}
+
+FewWorkgroups::~FewWorkgroups() {
+  if (stream_ != nullptr) stream_->set_max_workgroups(before_);
+}
+
 }  // namespace athanor::device::webgpu

@@ -104,4 +104,17 @@ class WebGpuStream : public Stream {
 
 WebGpuStream& as_webgpu(Stream& stream);
 
+/// While it lives, the grid of a WebGPU device takes only so many workgroups a dimension, so that small data reaches the folding.
+class FewWorkgroups {
+ public:
+  FewWorkgroups(Stream& stream, uint32_t limit);
+  FewWorkgroups(const FewWorkgroups&) = delete;
+  FewWorkgroups& operator=(const FewWorkgroups&) = delete;
+  ~FewWorkgroups();
+
+ private:
+  WebGpuStream* stream_ = nullptr;  // nullptr for the CPU
+  uint32_t before_ = 0;
+};
+
 }  // namespace athanor::device::webgpu

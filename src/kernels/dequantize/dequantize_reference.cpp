@@ -130,8 +130,8 @@ CaseResult run_affine(device::Stream& stream, const AffineSizes& sizes) {
 
 std::vector<KernelCase> dequantize_cases() {
   std::vector<KernelCase> cases;
-  for (const int64_t count : {1, 3, 5, 63, 64, 65, 257, 1024, 2006, 786432}) {
-    cases.push_back({fmt::format("count {}", count), count == 257 || count == 1024,
+  for (const int64_t count : {1, 3, 5, 63, 64, 65, 257, 1024, 2006, 2056, 786432}) {
+    cases.push_back({fmt::format("count {}", count), count == 257 || count == 2056,
                      [count](device::Stream& stream) { return run_dequantize(stream, count); }});
   }
   return cases;
