@@ -98,6 +98,21 @@ void run_case(device::Stream& stream, const kernels::KernelCase& kernel_case, Ke
   }
 }
 
+/// The case on the narrowest grid that takes it.
+kernels::KernelCase on_a_folded_grid(const kernels::KernelCase& listed) {
+  return {listed.name + ", folded grid", listed.in_doctor, [listed](device::Stream& stream) {
+            for (const uint32_t limit : {3U, 12U, 48U}) {
+              const kernels::FewWorkgroups few(stream, limit);
+              try {
+                return listed.run(stream);
+              } catch (const Error& refused) {
+                if (!std::string_view(refused.what()).starts_with("fold:")) throw;
+              }
+            }
+            return listed.run(stream);
+          }};
+}
+
 /// Runs a kernel's cases; with a file of the user for it, only those that launched the file count.
 void check_kernel(device::Stream& stream, const kernels::KernelInfo& kernel, const DoctorSettings& settings,
                   KernelCheck& check) {
@@ -113,10 +128,10 @@ void check_kernel(device::Stream& stream, const kernels::KernelInfo& kernel, con
   for (const std::string& value : settings.kernel_files) {
     if (value.substr(0, value.find_first_of("/=")) == kernel.name) check.file = value.substr(value.find('=') + 1);
   }
-  const auto run_cases = [&](std::string_view how) {
-    for (kernels::KernelCase kernel_case : kernel.cases) {
-      if (!settings.all_cases && !kernel_case.in_doctor) continue;
-      kernel_case.name += how;
+  const auto run_cases = [&](auto&& changed) {
+    for (const kernels::KernelCase& listed : kernel.cases) {
+      if (!settings.all_cases && !listed.in_doctor) continue;
+      const kernels::KernelCase kernel_case = changed(listed);
       const KernelCheck before = check;
       const int64_t launched = launches();
       run_case(stream, kernel_case, check);
@@ -124,12 +139,9 @@ void check_kernel(device::Stream& stream, const kernels::KernelInfo& kernel, con
       if (!names.empty() && launches() == launched && check.error == before.error) check = before;
     }
   };
-  run_cases("");
-  if (!names.empty()) {
-    // What an index of the workgroup does on a grid of two dimensions is not seen on small ones.
-    const kernels::FewWorkgroups few(stream, 4);
-    run_cases(", folded grid");
-  }
+  run_cases([](const kernels::KernelCase& listed) { return listed; });
+  // What an index of the workgroup does on a grid of two dimensions is not seen on small ones.
+  if (!names.empty()) run_cases(on_a_folded_grid);
   if (!names.empty() && check.cases == 0) {
     check.failed = 1;
     check.error = "no case launches this file; try --all";
