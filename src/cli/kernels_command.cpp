@@ -31,7 +31,7 @@ std::string grid_of(const KernelForm& form) {
 
 ordered_json bindings_json(const KernelForm& form) {
   ordered_json bindings = ordered_json::array();
-  for (const device::webgpu::ShaderBinding& binding : form.facts.bindings) {
+  for (const kernels::ShaderBinding& binding : form.facts.bindings) {
     bindings.push_back({{"binding", binding.index},
                         {"access", binding.access},
                         {"name", binding.name},
@@ -49,7 +49,7 @@ ordered_json form_json(const KernelForm& form) {
   object["grid"] = form.facts.grid;
   object["bindings"] = bindings_json(form);
   object["params"] = ordered_json::array();
-  for (const device::webgpu::ShaderParam& param : form.facts.params)
+  for (const kernels::ShaderParam& param : form.facts.params)
     object["params"].push_back({{"name", param.name}, {"type", param.type}});
   object["needs"] = ordered_json::array();
   if (form.needs_f16) object["needs"].push_back("shader-f16");
@@ -98,7 +98,7 @@ void print_kernel(const kernels::KernelInfo& kernel, const std::vector<KernelFor
       if (other.name() == form.name()) variants.push_back(other.variant);
     }
     if (!form.pass.empty()) print("  pass {}\n", form.name());
-    for (const device::webgpu::ShaderBinding& binding : form.facts.bindings) {
+    for (const kernels::ShaderBinding& binding : form.facts.bindings) {
       print("    {}  {:<10}  {:<16} {:<18} {}\n", binding.index, binding.access, binding.name, binding.type,
             binding.description);
     }

@@ -11,6 +11,12 @@
 
 namespace athanor::kernels {
 
+// Layers above do not name WebGPU.
+using device::webgpu::FewWorkgroups;
+using device::webgpu::ShaderBinding;
+using device::webgpu::ShaderFacts;
+using device::webgpu::ShaderParam;
+
 /// One shader of a kernel: a pass of it in one variant.
 struct KernelForm {
   std::string kernel;
@@ -20,7 +26,7 @@ struct KernelForm {
   std::string entry_point;
   bool needs_f16 = false;
   bool needs_subgroups = false;
-  device::webgpu::ShaderFacts facts;
+  ShaderFacts facts;
   int64_t most_workgroups = 0;  // of the largest launch among the cases that were run
 
   /// "rms_norm_backward/weight": what --wgsl and --kernel take.
@@ -37,7 +43,5 @@ void check_kernel_name(const std::vector<KernelForm>& forms, std::string_view na
 
 /// Launches of the device so far that ran the user's file for this name (DeviceOptions::kernel_files).
 int64_t replaced_launches(device::Stream& stream, std::string_view name);
-
-using device::webgpu::FewWorkgroups;
 
 }  // namespace athanor::kernels
