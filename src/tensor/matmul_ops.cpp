@@ -1,6 +1,7 @@
 // Products with weights.
 #include "kernels/matmul/matmul.h"
 #include "kernels/silu_gate/silu_gate.h"
+#include "tensor/op_parts.h"
 #include "tensor/ops.h"
 
 namespace athanor::tensor {
@@ -15,12 +16,14 @@ Shape with_last(const Shape& shape, int64_t last) {
 }
 
 void check_matrix(const char* op, const char* name, const Tensor& w) {
+  check_values(op, name, w);
   check(w.shape().rank() == 2, "{}: {} has shape {}; pass a matrix", op, name, w.shape().to_string());
 }
 
 }  // namespace
 
 Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
+  check_values("matmul", "x", x);
   check_matrix("matmul", "w", w);
   const int64_t k = w.shape()[0];
   const int64_t n = w.shape()[1];
@@ -46,6 +49,7 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
 }
 
 Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
+  check_values("matmul_t", "x", x);
   check_matrix("matmul_t", "w", w);
   const int64_t n = w.shape()[0];
   const int64_t k = w.shape()[1];
@@ -72,8 +76,7 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
 
 Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& up, const Tensor& w) {
   check_matrix("swiglu_matmul", "w", w);
-  check(gate.shape() == up.shape(), "swiglu_matmul: gate is {} but up is {}; pass two of one shape",
-        gate.shape().to_string(), up.shape().to_string());
+  check_one_shape("swiglu_matmul", "gate", gate, "up", up);
   const int64_t k = w.shape()[0];
   const int64_t n = w.shape()[1];
   check(gate.shape().last() == k, "swiglu_matmul: gate has rows of {} values but w is {}; pass rows of {}",

@@ -1,57 +1,118 @@
-// Ops on rows of activations: add, norm, position, attention, embedding.
-#include "kernels/add/add.h"
-#include "kernels/attention/attention.h"
+// Ops on rows of activations: softmax, norms, position, embedding.
 #include "kernels/embedding/embedding.h"
 #include "kernels/rms_norm/rms_norm.h"
+#include "kernels/rms_norm_residual/rms_norm_residual.h"
 #include "kernels/rope/rope.h"
+#include "kernels/softmax/softmax.h"
+#include "tensor/op_parts.h"
 #include "tensor/ops.h"
-
-#include <cmath>
 
 namespace athanor::tensor {
 
-Tensor add(const Context& context, const Tensor& a, const Tensor& b) {
-  check(a.shape() == b.shape(), "add: a is {} but b is {}; pass two of one shape", a.shape().to_string(),
-        b.shape().to_string());
-  Tensor out = empty(context.stream, a.shape(), "add");
-  kernels::add(context.stream, {a.buffer(), b.buffer(), out.buffer(), a.num_elements()});
-  if (is_recorded(context, {&a, &b})) {
+namespace {
+
+/// What both norms check.
+void check_norm(const char* op, const Tensor& x, const Tensor& weight) {
+  check_values(op, "x", x);
+  check_values(op, "weight", weight);
+  const int64_t columns = x.shape().last();
+  check(weight.num_elements() == columns, "{}: weight has {} values but x has rows of {}; pass a weight of {} values",
+        op, weight.num_elements(), columns, columns);
+}
+
+/// The gradient of a norm at y: d_x is empty when nobody needs it. A gradient d_y that reaches y by another way is added to d_x in the
+/// same pass.
+void norm_backward(Stream& stream, const Buffer& d_out, const Buffer& d_y, const Tensor& y, const Tensor& weight,
+                   const Buffer& d_x, float eps, float weight_offset) {
+  const int64_t rows = y.shape().num_rows();
+  const int64_t columns = y.shape().last();
+  Tensor::GradientSlot slot;
+  if (weight.needs_gradient()) slot = weight.gradient_slot(stream);
+  const bool accumulates = slot.accumulate == Accumulate::Yes;
+  if (d_y && d_x) {
+    kernels::rms_norm_residual_backward(stream, {d_out, d_y, y.buffer(), weight.buffer(), d_x, slot.buffer, rows,
+                                                 columns, eps, weight_offset, accumulates});
+  } else {
+    kernels::rms_norm_backward(
+        stream, {d_out, y.buffer(), weight.buffer(), d_x, slot.buffer, rows, columns, eps, weight_offset, accumulates});
+  }
+}
+
+}  // namespace
+
+Tensor softmax(const Context& context, const Tensor& x) {
+  check_values("softmax", "x", x);
+  const int64_t rows = x.shape().num_rows();
+  const int64_t columns = x.shape().last();
+  Tensor out = empty(context.stream, x.shape(), "softmax");
+  kernels::softmax(context.stream, {x.buffer(), out.buffer(), rows, columns});
+  if (is_recorded(context, {&x})) {
     out.set_needs_gradient(true);
-    context.tape->record(out, [a, b, out](Stream& stream) {
-      if (a.needs_gradient()) a.add_gradient(stream, out.gradient());
-      if (b.needs_gradient()) b.add_gradient(stream, out.gradient());
+    context.tape->record(out, [x, out, rows, columns](Stream& stream) {
+      const Contribution d_x(stream, x, "softmax d_x");
+      kernels::softmax_backward(stream, {out.gradient(), out.buffer(), d_x.buffer(), rows, columns});
+      d_x.finish(stream);
     });
   }
   return out;
 }
 
-Tensor rms_norm(const Context& context, const Tensor& x, const Tensor& weight, float eps) {
-  const int64_t columns = x.shape().last();
-  check(weight.num_elements() == columns,
-        "rms_norm: weight has {} values but x has rows of {}; pass a weight of {} values", weight.num_elements(),
-        columns, columns);
+Tensor rms_norm(const Context& context, const Tensor& x, const Tensor& weight, float eps, float weight_offset) {
+  check_norm("rms_norm", x, weight);
   const int64_t rows = x.shape().num_rows();
   Tensor out = empty(context.stream, x.shape(), "rms_norm");
-  kernels::rms_norm(context.stream, {x.buffer(), weight.buffer(), out.buffer(), rows, columns, eps});
+  kernels::rms_norm(context.stream,
+                    {x.buffer(), weight.buffer(), out.buffer(), rows, x.shape().last(), eps, weight_offset});
   if (is_recorded(context, {&x, &weight})) {
     out.set_needs_gradient(true);
-    context.tape->record(out, [x, weight, out, rows, columns, eps](Stream& stream) {
-      kernels::RmsNormBackward args{out.gradient(), x.buffer(), weight.buffer(), {}, {}, rows, columns, eps};
-      if (weight.needs_gradient()) {
-        const Tensor::GradientSlot slot = weight.gradient_slot(stream);
-        args.d_weight = slot.buffer;
-        args.accumulate_weight = slot.accumulate == Accumulate::Yes;
+    context.tape->record(out, [x, weight, out, eps, weight_offset](Stream& stream) {
+      Buffer d_x;
+      const Buffer d_y = x.gradient();
+      if (x.needs_gradient()) d_x = stream.device().allocate(x.buffer().size_bytes(), "rms_norm d_x");
+      norm_backward(stream, out.gradient(), d_y, x, weight, d_x, eps, weight_offset);
+      if (!d_x) return;
+      if (d_y) {
+        x.replace_gradient(stream, d_x);
+      } else {
+        x.add_gradient(stream, d_x);
       }
-      if (x.needs_gradient()) args.d_x = stream.device().allocate(x.buffer().size_bytes(), "rms_norm d_x");
-      kernels::rms_norm_backward(stream, args);
-      if (args.d_x) x.add_gradient(stream, args.d_x);
     });
   }
   return out;
+}
+
+ResidualNorm rms_norm_residual(const Context& context, const Tensor& x, const Tensor& residual, const Tensor& weight,
+                               float eps, float weight_offset) {
+  check_one_shape("rms_norm_residual", "x", x, "residual", residual);
+  check_norm("rms_norm_residual", x, weight);
+  ResidualNorm result{empty(context.stream, x.shape(), "rms_norm_residual"),
+                      empty(context.stream, x.shape(), "residual sum")};
+  kernels::rms_norm_residual(context.stream,
+                             {x.buffer(), residual.buffer(), weight.buffer(), result.y.buffer(), result.out.buffer(),
+                              x.shape().num_rows(), x.shape().last(), eps, weight_offset});
+  if (is_recorded(context, {&x, &residual, &weight})) {
+    result.out.set_needs_gradient(true);
+    result.y.set_needs_gradient(x.needs_gradient() || residual.needs_gradient());
+    context.tape->record({result.out, result.y}, [=](Stream& stream) {
+      Buffer d_y = result.y.gradient();
+      if (result.out.gradient()) {
+        const Buffer d_x = result.y.needs_gradient()
+                               ? stream.device().allocate(x.buffer().size_bytes(), "rms_norm_residual d_x")
+                               : Buffer();
+        norm_backward(stream, result.out.gradient(), d_y, result.y, weight, d_x, eps, weight_offset);
+        d_y = d_x;
+      }
+      if (x.needs_gradient()) x.add_gradient(stream, d_y);
+      if (residual.needs_gradient()) residual.add_gradient(stream, d_y);
+    });
+  }
+  return result;
 }
 
 Tensor rope(const Context& context, const Tensor& x, const Tensor& table, int64_t heads, int64_t length,
             int64_t first_position) {
+  check_values("rope", "x", x);
+  check_values("rope", "table", table);
   const int64_t head_dim = table.shape().last();
   check(x.shape().last() == heads * head_dim, "rope: x has rows of {} values but {} heads of {} make {}",
         x.shape().last(), heads, head_dim, heads * head_dim);
@@ -65,44 +126,10 @@ Tensor rope(const Context& context, const Tensor& x, const Tensor& table, int64_
   if (is_recorded(context, {&x})) {
     out.set_needs_gradient(true);
     context.tape->record(out, [x, table, out, rows, heads, head_dim, length, first_position](Stream& stream) {
-      const Tensor d_x = empty(stream, x.shape(), "rope d_x");
+      const Contribution d_x(stream, x, "rope d_x");
       kernels::rope_backward(
           stream, {out.gradient(), table.buffer(), d_x.buffer(), rows, heads, head_dim, length, first_position});
-      x.add_gradient(stream, d_x.buffer());
-    });
-  }
-  return out;
-}
-
-Tensor attention(const Context& context, const Tensor& q, const Tensor& k, const Tensor& v,
-                 const AttentionShape& shape) {
-  check(shape.heads > 0 && shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0,
-        "attention: {} heads cannot share {} key/value heads; the second must divide the first", shape.heads,
-        shape.kv_heads);
-  const int64_t head_dim = q.shape().last() / shape.heads;
-  check(q.num_elements() == shape.batch * shape.length * shape.heads * head_dim &&
-            k.num_elements() == shape.batch * shape.length * shape.kv_heads * head_dim && k.shape() == v.shape(),
-        "attention: q {}, k {}, v {} do not fit batch {}, length {}, {} heads on {} key/value heads",
-        q.shape().to_string(), k.shape().to_string(), v.shape().to_string(), shape.batch, shape.length, shape.heads,
-        shape.kv_heads);
-  const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)));
-  Tensor out = empty(context.stream, q.shape(), "attention");
-  const Tensor log_sum_exp =
-      empty(context.stream, Shape{shape.batch * shape.length, shape.heads}, "attention log-sum-exp");
-  kernels::attention(context.stream, {q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(),
-                                      shape.batch, shape.length, shape.heads, shape.kv_heads, head_dim, scale});
-  if (is_recorded(context, {&q, &k, &v})) {
-    out.set_needs_gradient(true);
-    context.tape->record(out, [q, k, v, out, log_sum_exp, shape, head_dim, scale](Stream& stream) {
-      const Tensor d_q = empty(stream, q.shape(), "attention d_q");
-      const Tensor d_k = empty(stream, k.shape(), "attention d_k");
-      const Tensor d_v = empty(stream, v.shape(), "attention d_v");
-      kernels::attention_backward(stream, {out.gradient(), q.buffer(), k.buffer(), v.buffer(), out.buffer(),
-                                           log_sum_exp.buffer(), d_q.buffer(), d_k.buffer(), d_v.buffer(), shape.batch,
-                                           shape.length, shape.heads, shape.kv_heads, head_dim, scale});
-      if (q.needs_gradient()) q.add_gradient(stream, d_q.buffer());
-      if (k.needs_gradient()) k.add_gradient(stream, d_k.buffer());
-      if (v.needs_gradient()) v.add_gradient(stream, d_v.buffer());
+      d_x.finish(stream);
     });
   }
   return out;
@@ -116,6 +143,10 @@ TokenIds upload_token_ids(const Context& context, std::span<const uint32_t> ids,
 }
 
 Tensor embedding(const Context& context, const Tensor& table, const TokenIds& ids) {
+  check_values("embedding", "table", table);
+  check(table.shape().rank() == 2, "embedding: the table has shape {}; pass a matrix (V, C)",
+        table.shape().to_string());
+  check(ids.ids && ids.ids.dtype() == DType::U32, "embedding: ids are missing; take them from upload_token_ids");
   const int64_t vocabulary = table.shape()[0];
   const int64_t columns = table.shape()[1];
   const int64_t rows = ids.ids.num_elements();

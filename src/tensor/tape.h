@@ -24,16 +24,20 @@ class Tape {
 
   /// `output`'s gradient is complete when `backward` is called; it is not called when nobody gave `output` a gradient.
   void record(Tensor output, Backward backward);
+  /// The same for an op with several outputs: `backward` is called when any of them got a gradient, with all that came.
+  void record(std::vector<Tensor> outputs, Backward backward);
 
   /// Runs everything recorded, last first, and empties the tape. Memory of a step is freed as it goes. Gradients of outputs that end
   /// the computation were set before with add_gradient (or by the op itself, as the loss head does).
   void run_backward(Stream& stream);
+  /// The same for a loss of one value, whose gradient is 1. Throws Error when nothing was recorded that leads to it.
+  void run_backward(Stream& stream, const Tensor& loss);
 
   size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
-    Tensor output;
+    std::vector<Tensor> outputs;
     Backward backward;
   };
   std::vector<Entry> entries_;

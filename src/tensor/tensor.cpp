@@ -12,6 +12,7 @@ struct Tensor::State {
   bool needs_gradient = false;
   Buffer gradient;         // what has been summed so far; empty: nothing
   bool is_shared = false;  // the gradient's buffer is also another tensor's: never write into it
+  bool is_one = false;     // the gradient is a loss's 1
   Buffer place;            // where the gradient must lie; empty: anywhere
 };
 
@@ -41,10 +42,12 @@ void Tensor::set_gradient_place(const Buffer& place) {
 void Tensor::clear_gradient() {
   state_->gradient = Buffer();
   state_->is_shared = false;
+  state_->is_one = false;
 }
 
 Tensor::GradientSlot Tensor::gradient_slot(Stream& stream) const {
   State& state = *state_;
+  state.is_one = false;
   if (!state.gradient) {
     state.gradient = state.place ? state.place : stream.device().allocate(state.buffer.size_bytes(), "gradient");
     state.is_shared = false;
@@ -62,6 +65,7 @@ Tensor::GradientSlot Tensor::gradient_slot(Stream& stream) const {
 void Tensor::add_gradient(Stream& stream, const Buffer& contribution) const {
   State& state = *state_;
   const int64_t count = state.shape.num_elements();
+  state.is_one = false;
   if (!state.gradient) {
     if (state.place) {
       stream.copy(contribution, state.place);
@@ -81,6 +85,23 @@ void Tensor::add_gradient(Stream& stream, const Buffer& contribution) const {
   }
   kernels::gradient_accumulate(stream, {contribution, state.gradient, count});
 }
+
+void Tensor::replace_gradient(Stream& stream, const Buffer& whole) const {
+  State& state = *state_;
+  state.is_one = false;
+  state.is_shared = false;
+  state.gradient = state.place ? state.place : whole;
+  if (state.place) stream.copy(whole, state.place);
+}
+
+void Tensor::set_gradient_to_one(Stream& stream) const {
+  const Tensor one = from_values(stream, std::vector<float>{1.0F}, Shape{1}, "gradient of the loss");
+  const bool is_first = !gradient();
+  add_gradient(stream, one.buffer());
+  state_->is_one = is_first;
+}
+
+bool Tensor::gradient_is_one() const { return state_->is_one; }
 
 Tensor empty(Stream& stream, const Shape& shape, std::string_view label, DType dtype) {
   return {stream.device().allocate(shape.num_elements() * size_of(dtype), label), shape, dtype};

@@ -50,6 +50,12 @@ class Tensor {
   GradientSlot gradient_slot(Stream& stream) const;
   /// Adds a finished contribution. The buffer may be shared with other tensors and is not written again.
   void add_gradient(Stream& stream, const Buffer& contribution) const;
+  /// Puts `whole`, which no other tensor has, in the place of what was summed so far: a kernel has added that already.
+  void replace_gradient(Stream& stream, const Buffer& whole) const;
+  /// The gradient of a loss that ends the computation.
+  void set_gradient_to_one(Stream& stream) const;
+  /// True while the gradient is the 1 of set_gradient_to_one alone: whoever would multiply by it need not.
+  bool gradient_is_one() const;
 
  private:
   struct State;
