@@ -13,6 +13,10 @@ int available_threads();
 int64_t total_memory_bytes();
 /// Peak resident memory of this process in bytes (VmHWM); 0 when unknown.
 int64_t peak_resident_bytes();
+/// Anonymous memory of this process (RssAnon): what it made itself, without pages of files; 0 when unknown.
+int64_t anonymous_resident_bytes();
+/// Its peak: VmHWM without the pages of files that are resident now; 0 when unknown.
+int64_t peak_anonymous_bytes();
 /// "Intel(R) Xeon(R) Processor"; empty when unknown.
 std::string cpu_name();
 /// Folder of the running executable.

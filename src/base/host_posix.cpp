@@ -40,6 +40,18 @@ std::string value_in(const char* path, const std::string& name) {
 }
 #endif
 
+/// A size of /proc/self/status in bytes; 0 where there is none.
+int64_t status_bytes(const char* name) {
+#ifdef __APPLE__
+  static_cast<void>(name);
+  return 0;
+#else
+  int64_t kilobytes = 0;
+  std::istringstream(value_in("/proc/self/status", name)) >> kilobytes;
+  return kilobytes * 1024;
+#endif
+}
+
 cgroup::Limits own_limits() {
   std::ostringstream membership;
   membership << std::ifstream("/proc/self/cgroup").rdbuf();
@@ -104,6 +116,13 @@ int64_t peak_resident_bytes() {
   if (std::istringstream(value_in("/proc/self/status", "VmHWM")) >> kilobytes) return kilobytes * 1024;
   return int64_t{usage.ru_maxrss} * 1024;
 #endif
+}
+
+int64_t anonymous_resident_bytes() { return status_bytes("RssAnon"); }
+
+int64_t peak_anonymous_bytes() {
+  const int64_t peak = status_bytes("VmHWM");
+  return peak == 0 ? 0 : std::max(status_bytes("RssAnon"), peak - status_bytes("RssFile") - status_bytes("RssShmem"));
 }
 
 std::string cpu_name() {

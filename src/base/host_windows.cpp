@@ -41,6 +41,9 @@ int64_t peak_resident_bytes() {
              : 0;
 }
 
+int64_t anonymous_resident_bytes() { return 0; }
+int64_t peak_anonymous_bytes() { return 0; }
+
 std::string cpu_name() {
   char name[256] = {};
   DWORD size_bytes = sizeof(name);

@@ -20,6 +20,7 @@
 #include "cli/generate_command.h"
 #include "cli/kernels_command.h"
 #include "cli/output.h"
+#include "cli/plan_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
 
@@ -31,6 +32,7 @@ namespace {
 void add_commands(CLI::App& app) {
   add_tokenizer_command(app);
   add_data_command(app);
+  add_plan_command(app);
   add_train_command(app);
   add_generate_command(app);
   add_doctor_command(app);

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/setting_flags.h"
+#include "cli/train_inputs.h"
 #include "train/session.h"
 
 #include <fmt/ranges.h>
@@ -29,32 +30,16 @@ struct TrainArguments {
   SettingFlags flags;
 };
 
-bool is_settings_file(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
-
-/// Environment, then the file or the inputs, then the flags.
-void lay_over(const TrainArguments& arguments, train::TrainSettings& settings) {
-  std::vector<std::string> data;
-  for (const std::string& input : arguments.inputs) {
-    if (is_settings_file(input)) {
-      train::apply_settings_file(settings, input);
-    } else {
-      data.push_back(input);
-    }
-  }
-  if (!data.empty()) settings.data = data;
-  arguments.flags.apply(settings);
-}
-
 train::TrainSettings settings_of(const TrainArguments& arguments) {
   train::TrainSettings settings;
   train::apply_environment(settings);
-  lay_over(arguments, settings);
+  lay_over(settings, arguments.inputs, arguments.flags);
   if (!arguments.resume || settings.output_dir.empty()) return settings;
   // What the run resolved at its start stands below what is said now.
   std::optional<train::TrainSettings> of_run = train::settings_of_run(train::RunFolder(settings.output_dir));
   if (!of_run) return settings;
   const train::TrainSettings resolved = *of_run;
-  lay_over(arguments, *of_run);
+  lay_over(*of_run, arguments.inputs, arguments.flags);
   check(of_run->data == resolved.data,
         "train: {} was begun on {}; go on with the same data, or choose another folder with -o", settings.output_dir,
         fmt::join(resolved.data, ", "));
@@ -87,6 +72,8 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
     object["unigram_loss"] = result.unigram_loss;
     object["tokens_per_second"] = result.tokens_per_second;
     object["seconds"] = result.seconds;
+    object["peak_memory_bytes"] = peak_anonymous_bytes();
+    object["device_peak_memory_bytes"] = result.device_peak_bytes;
     object["interrupted"] = result.was_interrupted;
     object["sample"] = result.sample;
     write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -3,14 +3,14 @@
 
 namespace athanor::train {
 
-RandomStep::RandomStep(device::Stream& stream, const TrainSettings& settings)
+RandomStep::RandomStep(device::Stream& stream, const TrainSettings& settings, Weights weights)
     : model_(stream, settings.model_config, nn::Trained::Yes),
       step_(stream, model_, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No),
       rows_{settings.per_device_train_batch_size, settings.max_length},
       accumulation_(settings.gradient_accumulation_steps),
       vocabulary_(static_cast<uint64_t>(settings.model_config.vocab_size)),
       random_(settings.seed, RandomStream::Test) {
-  model_.parameters().initialize(stream, settings.seed);
+  if (weights == Weights::Initialized) model_.parameters().initialize(stream, settings.seed);
 }
 
 void RandomStep::run() {

@@ -9,12 +9,15 @@ namespace athanor::train {
 
 class RandomStep {
  public:
+  enum class Weights { Initialized, Undefined };  // undefined: for dry runs, which look at no value
   /// settings: model_config complete, max_length, batch, accumulation, seed.
-  RandomStep(device::Stream& stream, const TrainSettings& settings);
+  RandomStep(device::Stream& stream, const TrainSettings& settings, Weights weights = Weights::Initialized);
 
   void run();
   /// Waits for the last one.
   void wait() { step_.drain(); }
+  const nn::Llama& model() const { return model_; }
+  const TrainStep& train_step() const { return step_; }
   int64_t tokens_per_step() const { return rows_.batch * rows_.length * accumulation_; }
 
  private:

@@ -6,6 +6,7 @@
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
 #include "train/kernel_files.h"
+#include "train/memory_plan.h"
 #include "train/schedule.h"
 #include "train/sizing.h"
 
@@ -80,7 +81,7 @@ TrainResult train_on(device::Device& device, TrainSettings settings, Resume resu
 
 }  // namespace
 
-void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data) {
+void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory) {
   nn::LlamaConfig& model = settings.model_config;
   model.vocab_size = data.tokenizer.vocab_size();
   model.eos_token_id = data.tokenizer.end_of_text();
@@ -103,6 +104,8 @@ void resolve_settings(device::Device& device, TrainSettings& settings, const Pre
   // Text that makes no block is refused before anything is measured.
   const data::Loader loader(data.tokens,
                             {settings.max_length, settings.seed, settings.validation_split, data.validation});
+  // So is what does not fit the device, with what would.
+  if (memory == MemoryCheck::Yes) check_memory(device, settings, loader.validation_blocks());
   set_steps_from_minutes(device.stream(), settings);
   settings.warmup_steps = warmup_of(settings);
 }

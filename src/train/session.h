@@ -23,8 +23,11 @@ std::optional<TrainSettings> settings_of_run(const RunFolder& run);
 /// Several lines about what is going to be trained, for the log.
 std::string plan_text(const TrainSettings& settings, const PreparedData& data);
 
+enum class MemoryCheck { No, Yes };
+
 /// Fills lengths and the model's vocabulary, sizes the model and the number of steps where they are open. Throws Error for sizes that
-/// do not fit each other.
-void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data);
+/// do not fit each other and, with MemoryCheck::Yes, for a run that does not fit the device.
+void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data,
+                      MemoryCheck memory = MemoryCheck::Yes);
 
 }  // namespace athanor::train

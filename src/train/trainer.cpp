@@ -127,6 +127,7 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.val_loss = val_loss_;
   result.seconds = now_seconds() - loop_start_;
   result.tokens_per_second = rate_;
+  result.device_peak_bytes = device_.memory().peak_bytes;
   result.sample = sample_;
   return result;
 }

@@ -24,7 +24,8 @@ struct TrainResult {
   double unigram_loss = 0;  // of the validation tokens under the training tokens' counts
   double seconds = 0;       // of this call's loop
   double tokens_per_second = 0;
-  std::string sample;  // the last one written
+  int64_t device_peak_bytes = 0;  // most that the device layer held
+  std::string sample;             // the last one written
 };
 
 struct TrainHooks {

@@ -1,24 +1,24 @@
 // The CPU device: memory from a pool by size class, work done at the call, so every order question answers itself.
 #include "base/host.h"
 #include "device/cpu/blas.h"
+#include "device/cpu/cpu_storage.h"
 #include "device/cpu/cpu_stream.h"
 #include "device/cpu/memory_pool.h"
 #include "device/cpu/simd.h"
 
 #include <cstring>
-#include <utility>
 #include <thread>
+#include <utility>
 
 namespace athanor::device::cpu {
 
 namespace {
 
-class CpuStorage : public Storage {
+class PooledStorage final : public CpuStorage {
  public:
-  CpuStorage(std::shared_ptr<MemoryPool> pool, MemoryPool::Block block, std::string label)
-      : Storage(block.size_bytes, block.id, std::move(label)), pool_(std::move(pool)), block_(block) {}
-  ~CpuStorage() override { pool_->give_back(block_); }
-  void* memory() const { return block_.memory; }
+  PooledStorage(std::shared_ptr<MemoryPool> pool, MemoryPool::Block block, std::string label)
+      : CpuStorage(block.memory, block.size_bytes, block.id, std::move(label)), pool_(std::move(pool)), block_(block) {}
+  ~PooledStorage() override { pool_->give_back(block_); }
 
  private:
   std::shared_ptr<MemoryPool> pool_;
@@ -95,7 +95,7 @@ class CpuDevice : public Device {
     check(size_bytes > 0, "allocate: {} bytes asked for {}; a buffer needs at least one value", size_bytes, label);
     const int64_t rounded = (size_bytes + 3) / 4 * 4;
     const MemoryPool::Block block = pool_->take(rounded, label);
-    return {std::make_shared<CpuStorage>(pool_, block, std::string(label)), 0, rounded};
+    return {std::make_shared<PooledStorage>(pool_, block, std::string(label)), 0, rounded};
   }
 
   void check_thread() const {

@@ -6,8 +6,6 @@
 
 namespace athanor::device::cpu {
 
-namespace {
-
 int64_t size_class(int64_t size_bytes) {
   constexpr int64_t kSmallest = 256;
   if (size_bytes <= kSmallest) return kSmallest;
@@ -15,8 +13,6 @@ int64_t size_class(int64_t size_bytes) {
   const int64_t step = std::max<int64_t>(64, power / 8);
   return (size_bytes + step - 1) / step * step;
 }
-
-}  // namespace
 
 MemoryPool::~MemoryPool() { trim_locked(); }
 

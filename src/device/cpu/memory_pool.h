@@ -10,6 +10,9 @@
 
 namespace athanor::device::cpu {
 
+/// Bytes that an allocation takes: multiples of an eighth of the next lower power of two, at least 256.
+int64_t size_class(int64_t size_bytes);
+
 class MemoryPool {
  public:
   struct Block {

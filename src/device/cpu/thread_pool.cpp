@@ -43,6 +43,7 @@ inline void relax() {
 struct ThreadPool::State {
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
+  bool skips = false;
 
   // The job: written by the caller while the gate is shut and nobody is inside.
   const std::function<void(int64_t, int64_t, int)>* body = nullptr;
@@ -111,8 +112,10 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, Work work) : state_(std::make_unique<State>()) {
   state_->scratch.resize(static_cast<size_t>(std::max(1, threads)));
+  state_->skips = work == Work::Skip;
+  if (state_->skips) return;
   for (int worker = 1; worker < threads; ++worker) {
     state_->workers.emplace_back([state = state_.get(), worker] { state->work(worker); });
   }
@@ -128,7 +131,7 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::size() const { return static_cast<int>(state_->scratch.size()); }
 
 void ThreadPool::parallel_for(int64_t count, int64_t chunk, const std::function<void(int64_t, int64_t, int)>& body) {
-  if (count <= 0) return;
+  if (count <= 0 || state_->skips) return;
   chunk = std::max<int64_t>(1, chunk);
   State& state = *state_;
   if (state.workers.empty() || count <= chunk) {

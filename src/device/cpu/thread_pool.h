@@ -11,7 +11,9 @@ namespace athanor::device::cpu {
 
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads);
+  /// Skip: parallel_for calls nothing (dry runs); size() is the same.
+  enum class Work { Do, Skip };
+  explicit ThreadPool(int threads, Work work = Work::Do);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool();

@@ -2,6 +2,7 @@
 // without a GPU.
 #pragma once
 
+#include "device/dry_memory.h"
 #include "device/webgpu/webgpu_stream.h"
 
 #include <functional>
@@ -14,9 +15,15 @@ struct DryRun {
   bool has_f16 = false;
   bool has_subgroups = false;
   std::vector<SubgroupMatrix> subgroup_matrices;
-  std::function<void(std::string_view kernel, const KernelCost& cost)> on_door;  // the door of a kernel was called; may be empty
-  std::function<void(const Dispatch&)> on_dispatch;                              // may be empty
+  std::function<void(std::string_view kernel, const KernelCost& cost)>
+      on_door;                                       // the door of a kernel was called; may be empty
+  std::function<void(const Dispatch&)> on_dispatch;  // may be empty
+  std::shared_ptr<DryMemory> memory;                 // counts what the pool would hold; made when empty
+  std::shared_ptr<DryMemory> staging;                // likewise for downloads
 };
+
+/// Counts by the size classes of the pool of a device like this.
+std::shared_ptr<DryMemory> dry_memory_of(const DeviceInfo& info);
 
 /// Buffers hold nothing; a download gives zeros.
 std::unique_ptr<Device> open_dry_device(DryRun run);

@@ -1,0 +1,188 @@
+// The dry run takes the path of the trainer: two steps, an evaluation, a sample, a checkpoint.
+#include "train/memory_plan.h"
+
+#include "base/error.h"
+#include "device/dry_memory.h"
+#include "generate/kv_cache.h"
+#include "train/random_step.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace athanor::train {
+
+namespace {
+
+constexpr int64_t kLargestBatch = 65536;  // as TrainSettings::validate has it
+
+/// The kind that a buffer's label belongs to.
+std::string_view kind_of(std::string_view label) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKinds{{{"weights", "weights"},
+                                                                                 {"gradients", "gradients"},
+                                                                                 {"first moments", "moments"},
+                                                                                 {"second moments", "moments"},
+                                                                                 {"logits of a chunk", "logits"},
+                                                                                 {"key cache", "cache"},
+                                                                                 {"value cache", "cache"}}};
+  for (const auto& [prefix, kind] : kKinds) {
+    if (label.starts_with(prefix)) return kind;
+  }
+  return "activations";
+}
+
+void evaluate(device::Stream& stream, const RandomStep& step, const TrainSettings& settings, int64_t blocks) {
+  Evaluation evaluation(stream, step.model());
+  const auto add = [&](int64_t rows) {
+    const std::vector<uint32_t> ids(static_cast<size_t>(rows * settings.max_length), 0);
+    const std::vector<int32_t> targets(ids.size(), 0);
+    evaluation.add(ids, targets, {rows, settings.max_length});
+  };
+  const int64_t rows = settings.per_device_train_batch_size;
+  const int64_t most = settings.eval_batches == 0 ? blocks : std::min(blocks, settings.eval_batches * rows);
+  if (most >= rows) add(rows);
+  if (most % rows > 0) add(most % rows);
+  if (most > 0) evaluation.mean_loss();
+}
+
+/// A prompt of a few tokens, and the last token that the cache has room for.
+void write_sample(device::Stream& stream, const RandomStep& step) {
+  const nn::LlamaConfig& config = step.model().config();
+  const int64_t capacity = config.max_position_embeddings;
+  generate::KvCache cache(stream, config, capacity);
+  const tensor::Context context{stream};
+  std::vector<float> logits(static_cast<size_t>(config.vocab_size));
+  const auto feed = [&](int64_t count) {
+    const std::vector<uint32_t> ids(static_cast<size_t>(count), 0);
+    const tensor::Tensor hidden = step.model().hidden(context, ids, {1, count, cache.length()}, cache.attention());
+    cache.advance(count);
+    tensor::Tensor last = hidden;
+    if (count > 1) last = tensor::empty(stream, Shape{1, config.hidden_size}, "last hidden state");
+    stream.download(step.model().logits(context, last).buffer(), std::as_writable_bytes(std::span(logits)));
+  };
+  feed(std::min<int64_t>(8, capacity));
+  if (cache.length() == capacity) return;
+  cache.advance(capacity - cache.length() - 1);
+  feed(1);
+}
+
+/// Reads what a checkpoint holds, tensor by tensor.
+void save(device::Stream& stream, const RandomStep& step) {
+  const auto read = [&](const device::Buffer& buffer) {
+    std::vector<std::byte> bytes(static_cast<size_t>(buffer.size_bytes()));
+    stream.download(buffer, bytes);
+  };
+  for (const nn::Parameter& parameter : step.model().parameters().all()) {
+    const int64_t bytes = parameter.values.buffer().size_bytes();
+    read(parameter.values.buffer());
+    const Adamw::Moments& moments = step.train_step().optimizer().moments()[static_cast<size_t>(parameter.slab)];
+    read(moments.m.slice(parameter.offset * 4, bytes));
+    read(moments.v.slice(parameter.offset * 4, bytes));
+  }
+}
+
+/// A tensor in host memory as it is read, and once more as it lies in the file.
+int64_t snapshot_bytes(const nn::Llama& model) {
+  int64_t largest = 0;
+  for (const nn::Parameter& parameter : model.parameters().all())
+    largest = std::max(largest, parameter.spec.shape.num_elements() * 4);
+  return 2 * largest;
+}
+
+std::vector<MemoryKind> by_kind(const device::DryMemory& memory) {
+  std::vector<MemoryKind> kinds;
+  for (const char* name : {"weights", "gradients", "moments", "activations", "logits", "cache"}) {
+    MemoryKind kind{name, 0};
+    for (const auto& [label, bytes] : memory.most_in_use()) kind.bytes += kind_of(label) == name ? bytes : 0;
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+/// Nothing when a buffer or a binding is too large for the device.
+std::optional<MemoryPlan> plan_if_possible(device::Device& device, const TrainSettings& settings,
+                                           int64_t validation_blocks) {
+  try {
+    return plan_memory(device, settings, validation_blocks);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks) {
+  const device::DryDevice dry = device::open_dry_device_like(device);
+  device::Stream& stream = dry.device->stream();
+  MemoryPlan plan;
+  {
+    RandomStep step(stream, settings, RandomStep::Weights::Undefined);
+    for (int i = 0; i < 3; ++i) step.run();
+    step.wait();
+    evaluate(stream, step, settings, validation_blocks);
+    if (settings.sample_tokens > 0) write_sample(stream, step);
+    save(stream, step);
+    plan.snapshot_bytes = snapshot_bytes(step.model());
+  }
+  plan.kinds = by_kind(*dry.memory);
+  plan.in_use_bytes = dry.memory->most_in_use_bytes();
+  plan.pool_bytes = dry.memory->use().peak_bytes - plan.in_use_bytes;
+  plan.device_bytes = dry.device->memory().peak_bytes;
+  plan.staging_bytes = plan.device_bytes - dry.memory->use().peak_bytes;
+  plan.touched_bytes = dry.memory->touched_bytes();
+  plan.limit_bytes = device.info().memory_bytes;
+  return plan;
+}
+
+int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int64_t validation_blocks) {
+  const auto fits = [&](int64_t rows) {
+    settings.per_device_train_batch_size = rows;
+    const std::optional<MemoryPlan> plan = plan_if_possible(device, settings, validation_blocks);
+    return plan && plan->fits();
+  };
+  settings.gradient_accumulation_steps = std::min<int64_t>(settings.gradient_accumulation_steps, 2);
+  if (!fits(1)) return 0;
+  int64_t least = 1;
+  int64_t most = 2;
+  while (most <= kLargestBatch && fits(most)) {
+    least = most;
+    most *= 2;
+  }
+  most = std::min(most, kLargestBatch + 1);
+  while (most - least > 1) {
+    const int64_t middle = least + (most - least) / 2;
+    (fits(middle) ? least : most) = middle;
+  }
+  return least;
+}
+
+void check_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks) {
+  std::string why;
+  try {
+    const MemoryPlan plan = plan_memory(device, settings, validation_blocks);
+    if (plan.fits()) return;
+    why = fmt::format("the run needs {} but {} has {}", mebibytes(plan.device_bytes), device.info().name,
+                      mebibytes(plan.limit_bytes));
+  } catch (const Error& refused) {
+    why = refused.what();
+  }
+  const int64_t rows = largest_micro_batch(device, settings, validation_blocks);
+  const std::string what_fits =
+      rows > 0 ? fmt::format(
+                     "--per-device-train-batch-size {} fits (with --gradient-accumulation-steps for the same "
+                     "batch){}",
+                     rows, settings.gradient_checkpointing ? "" : ", as may --gradient-checkpointing true")
+               : fmt::format("not even one row of {} tokens fits; take a shorter --max-length or a smaller model{}",
+                             settings.max_length,
+                             settings.gradient_checkpointing ? "" : ", or try --gradient-checkpointing true");
+  fail("train: {}; {}; `athanor plan` shows what takes how much", why, what_fits);
+}
+
+int64_t host_peak_bytes(const MemoryPlan& plan, int64_t base) {
+  return base + plan.touched_bytes + plan.snapshot_bytes;
+}
+
+std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+}  // namespace athanor::train
