@@ -21,7 +21,7 @@ TEST(DoctorCommand, ComparesEveryKernelAndPrintsErrorAndAllowance) {
   for (size_t i = 0; i < table.size(); ++i) {
     EXPECT_EQ(listed[i]["name"], table[i].name);
     EXPECT_TRUE(listed[i]["passed"]) << listed[i];
-    EXPECT_GT(listed[i]["allowed_error"], 0) << listed[i];
+    EXPECT_GE(listed[i]["allowed_error"], 0) << listed[i];  // 0 where bits must be right: casts
     EXPECT_LE(listed[i]["largest_error"], listed[i]["allowed_error"]) << listed[i];
   }
   EXPECT_NE(report["system"]["blas"].get<std::string>().find("OpenBLAS"), std::string::npos);
