@@ -71,43 +71,62 @@ void Llama::check_rows(std::span<const uint32_t> ids, const Rows& rows) const {
         rows.first_position + rows.length, config_.max_position_embeddings);
 }
 
-tensor::Tensor Llama::block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x, const Rows& rows,
-                            const AttentionFunction& attention) const {
+Llama::BlockOutput Llama::block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x,
+                                const tensor::Tensor& normed, const Rows& rows,
+                                const AttentionFunction& attention) const {
   const LlamaBlock& weights = blocks_[static_cast<size_t>(layer)];
-  const float eps = static_cast<float>(config_.rms_norm_eps);
   const auto rotated = [&](const tensor::Tensor& values, int64_t heads) {
     return tensor::rope(context, values, rope_table_, heads, rows.length, rows.first_position);
   };
 
-  const tensor::Tensor normed = tensor::rms_norm(context, x, weights.input_norm, eps);
   const tensor::Tensor q = rotated(tensor::matmul(context, normed, weights.q_proj), config_.num_attention_heads);
   const tensor::Tensor k = rotated(tensor::matmul(context, normed, weights.k_proj), config_.num_key_value_heads);
   const tensor::Tensor v = tensor::matmul(context, normed, weights.v_proj);
   const tensor::Tensor mixed = attention(context, layer, q, k, v);
-  const tensor::Tensor attended = tensor::add(context, x, tensor::matmul(context, mixed, weights.o_proj));
+  const tensor::ResidualNorm attended = tensor::rms_norm_residual(
+      context, tensor::matmul(context, mixed, weights.o_proj), x, weights.post_attention_norm, eps());
 
-  const tensor::Tensor ffn_in = tensor::rms_norm(context, attended, weights.post_attention_norm, eps);
-  const tensor::Tensor gate = tensor::matmul(context, ffn_in, weights.gate_proj);
-  const tensor::Tensor up = tensor::matmul(context, ffn_in, weights.up_proj);
-  return tensor::add(context, attended, tensor::swiglu_matmul(context, gate, up, weights.down_proj));
+  const tensor::Tensor gate = tensor::matmul(context, attended.out, weights.gate_proj);
+  const tensor::Tensor up = tensor::matmul(context, attended.out, weights.up_proj);
+  return {attended.y, tensor::swiglu_matmul(context, gate, up, weights.down_proj)};
+}
+
+tensor::Tensor Llama::kept_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
+                                  const AttentionFunction& attention) const {
+  tensor::Tensor normed = tensor::rms_norm(context, x, blocks_.front().input_norm, eps());
+  for (int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
+    const BlockOutput output = block(context, layer, x, normed, rows, attention);
+    const bool is_last = layer + 1 == config_.num_hidden_layers;
+    const tensor::Tensor& norm = is_last ? norm_ : blocks_[static_cast<size_t>(layer + 1)].input_norm;
+    const tensor::ResidualNorm next = tensor::rms_norm_residual(context, output.update, output.stream, norm, eps());
+    x = next.y;
+    normed = next.out;
+  }
+  return normed;
+}
+
+tensor::Tensor Llama::recomputed_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
+                                        const AttentionFunction& attention) const {
+  for (int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
+    // The sum and the norm stay apart here, since a block that takes both would keep both.
+    x = tensor::checkpoint(context, x,
+                           [this, layer, rows, attention](const tensor::Context& inner, const tensor::Tensor& input) {
+                             const tensor::Tensor normed =
+                                 tensor::rms_norm(inner, input, blocks_[static_cast<size_t>(layer)].input_norm, eps());
+                             const BlockOutput output = block(inner, layer, input, normed, rows, attention);
+                             return tensor::add(inner, output.update, output.stream);
+                           });
+  }
+  return tensor::rms_norm(context, x, norm_, eps());
 }
 
 tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uint32_t> ids, const Rows& rows,
                              const AttentionFunction& attention, Recompute recompute) const {
   check_rows(ids, rows);
   const tensor::TokenIds uploaded = tensor::upload_token_ids(context, ids, config_.vocab_size);
-  tensor::Tensor x = tensor::embedding(context, embed_tokens_, uploaded);
-  for (int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
-    if (recompute == Recompute::Blocks) {
-      x = tensor::checkpoint(context, x,
-                             [this, layer, rows, attention](const tensor::Context& inner, const tensor::Tensor& input) {
-                               return block(inner, layer, input, rows, attention);
-                             });
-    } else {
-      x = block(context, layer, x, rows, attention);
-    }
-  }
-  return tensor::rms_norm(context, x, norm_, static_cast<float>(config_.rms_norm_eps));
+  const tensor::Tensor x = tensor::embedding(context, embed_tokens_, uploaded);
+  return recompute == Recompute::Blocks ? recomputed_blocks(context, x, rows, attention)
+                                        : kept_blocks(context, x, rows, attention);
 }
 
 void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,

@@ -63,8 +63,20 @@ class Llama {
   AttentionFunction causal_attention(const Rows& rows) const;
 
  private:
-  tensor::Tensor block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x, const Rows& rows,
-                       const AttentionFunction& attention) const;
+  /// What a block leaves: its output is stream + update. The sum is made together with the norm that follows.
+  struct BlockOutput {
+    tensor::Tensor stream;  // (rows, C): the residual stream, with the attention in it
+    tensor::Tensor update;  // (rows, C): what the feed-forward adds
+  };
+  /// x: the residual stream, normed: its norm by the block's input_norm.
+  BlockOutput block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x,
+                    const tensor::Tensor& normed, const Rows& rows, const AttentionFunction& attention) const;
+  /// The blocks with their gradients' inputs kept / with one tensor kept a block. Both give the final hidden states, normed.
+  tensor::Tensor kept_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
+                             const AttentionFunction& attention) const;
+  tensor::Tensor recomputed_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
+                                   const AttentionFunction& attention) const;
+  float eps() const { return static_cast<float>(config_.rms_norm_eps); }
   void check_rows(std::span<const uint32_t> ids, const Rows& rows) const;
 
   LlamaConfig config_;
