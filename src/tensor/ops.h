@@ -36,6 +36,8 @@ struct AttentionShape {
   int64_t length = 0;    // T
   int64_t heads = 0;     // H
   int64_t kv_heads = 0;  // Hkv divides H
+  Buffer
+      first_key{};  // (B*T) u32: where in its sequence each position's document starts; empty: one document a sequence
 };
 
 /// Causal softmax(q k^T / sqrt(D)) v with grouped queries. q: (B*T, H*D), k and v: (B*T, Hkv*D). Gives (B*T, H*D).

@@ -89,17 +89,19 @@ Tensor attention(const Context& context, const Tensor& q, const Tensor& k, const
   Tensor out = empty(context.stream, q.shape(), "attention");
   const Tensor log_sum_exp =
       empty(context.stream, Shape{shape.batch * shape.length, shape.heads}, "attention log-sum-exp");
-  kernels::attention(context.stream, {q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(),
-                                      shape.batch, shape.length, shape.heads, shape.kv_heads, head_dim, scale});
+  kernels::attention(context.stream,
+                     {q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(), shape.batch, shape.length,
+                      shape.heads, shape.kv_heads, head_dim, scale, 0, 0, shape.first_key});
   if (is_recorded(context, {&q, &k, &v})) {
     out.set_needs_gradient(true);
     context.tape->record(out, [q, k, v, out, log_sum_exp, shape, head_dim, scale](Stream& stream) {
       const Tensor d_q = empty(stream, q.shape(), "attention d_q");
       const Tensor d_k = empty(stream, k.shape(), "attention d_k");
       const Tensor d_v = empty(stream, v.shape(), "attention d_v");
-      kernels::attention_backward(stream, {out.gradient(), q.buffer(), k.buffer(), v.buffer(), out.buffer(),
-                                           log_sum_exp.buffer(), d_q.buffer(), d_k.buffer(), d_v.buffer(), shape.batch,
-                                           shape.length, shape.heads, shape.kv_heads, head_dim, scale});
+      kernels::attention_backward(
+          stream, {out.gradient(), q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(), d_q.buffer(),
+                   d_k.buffer(), d_v.buffer(), shape.batch, shape.length, shape.heads, shape.kv_heads, head_dim, scale,
+                   0, 0, shape.first_key});
       if (q.needs_gradient()) q.add_gradient(stream, d_q.buffer());
       if (k.needs_gradient()) k.add_gradient(stream, d_k.buffer());
       if (v.needs_gradient()) v.add_gradient(stream, d_v.buffer());
