@@ -39,7 +39,7 @@ own_mesa=yes
 
 packages_wanted() {
   echo g++ cmake ninja-build pkg-config python3 python3-venv \
-    libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libpcre2-dev libxxhash-dev libvulkan1
+    libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libyaml-cpp-dev libpcre2-dev libxxhash-dev zlib1g-dev libzstd-dev libvulkan1
   if [ "$with_tests" = yes ]; then
     echo libgtest-dev libgmock-dev g++-mingw-w64-x86-64-posix
     if [ "$own_mesa" = yes ]; then

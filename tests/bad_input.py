@@ -6,6 +6,7 @@ Usage: bad_input.py --athanor build/release/athanor --deps build/deps
 Leaves nothing behind.
 """
 
+import gzip
 import hashlib
 import json
 import pathlib
@@ -122,6 +123,15 @@ def check_files(judge):
         judge.refuse(f"an empty file: {name}", args, empty, "empty")
     judge.refuse("a folder without files", judge.train(judge.folder / "hollow", out=judge.out), "hollow")
     judge.refuse("a folder of binary files", judge.train(judge.folder / "only_binary", out=judge.out), "only_binary", "1 binary")
+    mark = judge.file("mark.txt", b"\xef\xbb\xbf")
+    judge.refuse("a byte-order mark alone", judge.train(mark, out=judge.out), mark, "empty")
+    prepare = ["data", "prepare", "-t", judge.tokenizer, "-o", judge.out]
+    judge.refuse("a line that is no JSON", [*prepare, judge.file("bad.jsonl", '{"text": "x"}\nnot json\n')], "bad.jsonl: line 2")
+    judge.refuse("a line without the text", [*prepare, judge.file("other.jsonl", '{"body": "x"}\n')], "other.jsonl: line 1", "body", "--text-field")
+    judge.refuse("lines without any text", judge.train(judge.file("none.jsonl", '{"text": ""}\n' * 3), out=judge.out, tokenizer=judge.tokenizer),
+                 "nothing usable", "none.jsonl")
+    judge.refuse("a gzip file that is cut off", [*prepare, judge.file("cut.gz", gzip.compress(judge.text.read_bytes())[:2000])], "cut.gz", "end early")
+    judge.refuse("a folder that holds a run alone", judge.train(judge.run, out=judge.out), "training run")
     short = judge.file("short.txt", "Too short to make a block. ")
     judge.refuse("text shorter than one block", judge.train(short, out=judge.out, tokenizer=judge.tokenizer), "tokens", "65")
     judge.refuse("validation text shorter than one block", judge.train(out=judge.out, validation_data=short), "tokens", "65")

@@ -110,6 +110,18 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
+void AtomicFile::overwrite(uint64_t offset, std::span<const std::byte> bytes) {
+  check(state_ != nullptr && state_->file != os_file::kNone, "write: the file was committed already; open another one");
+  check(!fault_due("disk-full"), "{}: writing failed: No space left on device; free some space or choose another disk",
+        state_->final_path.string());
+  os_file::write_at(state_->file, offset, bytes, state_->final_path);
+}
+
+void AtomicFile::read_back(uint64_t offset, std::span<std::byte> bytes) const {
+  check(state_ != nullptr && state_->file != os_file::kNone, "read: the file was committed already; open it to read");
+  os_file::read_at(state_->file, offset, bytes, state_->final_path);
+}
+
 void AtomicFile::commit() {
   check(state_ != nullptr && state_->file != os_file::kNone, "commit: the file was committed already");
   os_file::flush(state_->file, state_->final_path);

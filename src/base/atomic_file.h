@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -21,6 +22,10 @@ class AtomicFile {
   /// Throws Error with the system's reason (disk full, ...).
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// Writes over bytes that were written already: for a header that is known last. Throws Error as write does.
+  void overwrite(uint64_t offset, std::span<const std::byte> bytes);
+  /// Reads back what was written. Throws Error when that is less.
+  void read_back(uint64_t offset, std::span<std::byte> bytes) const;
   /// Flushes to the disk and renames. Throws Error; then the old file, if any, is still whole.
   void commit();
 

@@ -240,5 +240,23 @@ TEST(Fault, RefusesACountThatIsNone) {
   EXPECT_FALSE(fault_due("disk-full"));
 }
 
+TEST(AtomicFile, WritesOverAndReadsBackWhatItHolds) {
+  const TestFolder folder;
+  {
+    AtomicFile file(folder / "x.bin");
+    file.write("head....");
+    file.write("body");
+    file.overwrite(4, std::as_bytes(std::span(std::string_view("1234"))));
+    file.write(" and more");
+    std::string back(6, ' ');
+    file.read_back(6, std::as_writable_bytes(std::span(back)));
+    EXPECT_EQ(back, "34body");
+    EXPECT_ERROR(file.read_back(18, std::as_writable_bytes(std::span(back))), "reading back failed");
+    file.commit();
+    EXPECT_ERROR(file.overwrite(0, {}), "committed already");
+  }
+  EXPECT_EQ(TestFolder::read(folder / "x.bin"), "head1234body and more");
+}
+
 }  // namespace
 }  // namespace athanor

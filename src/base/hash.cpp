@@ -20,6 +20,8 @@ std::string hash_hex(std::span<const std::byte> bytes) {
   return hex;
 }
 
+uint64_t hash_u64(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
 std::string hash_file(const std::filesystem::path& path) { return hash_hex(MappedFile(path).bytes()); }
 
 }  // namespace athanor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -9,6 +10,8 @@
 namespace athanor {
 
 std::string hash_hex(std::span<const std::byte> bytes);
+/// 64-bit XXH3, for tables in memory.
+uint64_t hash_u64(std::span<const std::byte> bytes);
 std::string hash_file(const std::filesystem::path& path);
 
 }  // namespace athanor

@@ -16,6 +16,10 @@ inline constexpr Handle kNone = -1;
 Handle create(const std::filesystem::path& path);
 /// Writes all bytes; interrupted and short writes go on.
 void write_all(Handle file, std::span<const std::byte> bytes, const std::filesystem::path& path);
+/// Writes all bytes from `offset` on, over what is there; where write_all goes on is as before.
+void write_at(Handle file, uint64_t offset, std::span<const std::byte> bytes, const std::filesystem::path& path);
+/// Reads back all of `bytes` from `offset` on. Throws Error when the file is shorter.
+void read_at(Handle file, uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path);
 /// Flushes file and metadata to the disk.
 void flush(Handle file, const std::filesystem::path& path);
 /// Throws nothing: the bytes are safe after flush().

@@ -28,7 +28,7 @@ int descriptor(Handle file) { return static_cast<int>(file); }
 }  // namespace
 
 Handle create(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   check(file >= 0, "{}: cannot be written: {}; choose a folder that exists and is yours to write", path.string(),
         reason());
   return file;
@@ -42,6 +42,27 @@ void write_all(Handle file, std::span<const std::byte> bytes, const std::filesys
     if (written < 0 && errno == EINTR) continue;
     check(written >= 0, "{}: writing failed: {}; free some space or choose another disk", path.string(), reason());
     bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+void write_at(Handle file, uint64_t offset, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor(file), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    check(written >= 0, "{}: writing failed: {}; free some space or choose another disk", path.string(), reason());
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset += static_cast<uint64_t>(written);
+  }
+}
+
+void read_at(Handle file, uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(descriptor(file), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    check(count > 0, "{}: reading back failed: {}; try again on another disk", path.string(),
+          count < 0 ? reason() : "the file is shorter than what was written");
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    offset += static_cast<uint64_t>(count);
   }
 }
 

@@ -13,7 +13,8 @@ HANDLE handle_of(Handle file) { return reinterpret_cast<HANDLE>(file); }
 }  // namespace
 
 Handle create(const std::filesystem::path& path) {
-  HANDLE file = CreateFileW(path.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
+  HANDLE file =
+      CreateFileW(path.c_str(), GENERIC_READ | GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
   check(file != INVALID_HANDLE_VALUE, "{}: cannot be written: {}; choose a folder that exists and is yours to write",
         path.string(), windows_reason());
   return reinterpret_cast<Handle>(file);
@@ -28,6 +29,52 @@ void write_all(Handle file, std::span<const std::byte> bytes, const std::filesys
           "{}: writing failed: {}; free some space or choose another disk", path.string(), windows_reason());
     bytes = bytes.subspan(written);
   }
+}
+
+namespace {
+
+/// A place in the file for one call. A call with it moves the file's own position all the same.
+OVERLAPPED place_of(uint64_t offset) {
+  OVERLAPPED place{};
+  place.Offset = static_cast<DWORD>(offset);
+  place.OffsetHigh = static_cast<DWORD>(offset >> 32);
+  return place;
+}
+
+LARGE_INTEGER position_of(HANDLE file) {
+  LARGE_INTEGER position{};
+  SetFilePointerEx(file, LARGE_INTEGER{}, &position, FILE_CURRENT);
+  return position;
+}
+
+}  // namespace
+
+void write_at(Handle file, uint64_t offset, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  const LARGE_INTEGER position = position_of(handle_of(file));
+  while (!bytes.empty()) {
+    OVERLAPPED place = place_of(offset);
+    const DWORD piece = bytes.size() > (1u << 28) ? (1u << 28) : static_cast<DWORD>(bytes.size());
+    DWORD written = 0;
+    check(WriteFile(handle_of(file), bytes.data(), piece, &written, &place) != 0,
+          "{}: writing failed: {}; free some space or choose another disk", path.string(), windows_reason());
+    bytes = bytes.subspan(written);
+    offset += written;
+  }
+  SetFilePointerEx(handle_of(file), position, nullptr, FILE_BEGIN);
+}
+
+void read_at(Handle file, uint64_t offset, std::span<std::byte> bytes, const std::filesystem::path& path) {
+  const LARGE_INTEGER position = position_of(handle_of(file));
+  while (!bytes.empty()) {
+    OVERLAPPED place = place_of(offset);
+    const DWORD piece = bytes.size() > (1u << 28) ? (1u << 28) : static_cast<DWORD>(bytes.size());
+    DWORD count = 0;
+    check(ReadFile(handle_of(file), bytes.data(), piece, &count, &place) != 0 && count > 0,
+          "{}: reading back failed: {}; try again on another disk", path.string(), windows_reason());
+    bytes = bytes.subspan(count);
+    offset += count;
+  }
+  SetFilePointerEx(handle_of(file), position, nullptr, FILE_BEGIN);
 }
 
 void flush(Handle file, const std::filesystem::path& path) {

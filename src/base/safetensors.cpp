@@ -156,10 +156,23 @@ Header header_for(std::span<const TensorToWrite* const> order, const std::map<st
   return header;
 }
 
-void write_length(AtomicFile& file, uint64_t length) {
+std::array<std::byte, kLengthBytes> as_little_endian(uint64_t length) {
   std::array<std::byte, kLengthBytes> bytes;
   for (size_t i = 0; i < kLengthBytes; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i));
-  file.write(bytes);
+  return bytes;
+}
+
+Header header_of(std::span<const SafetensorsLists::List> lists, std::span<const int64_t> sizes_bytes,
+                 const std::map<std::string, std::string>& metadata) {
+  Header header{{}, metadata};
+  uint64_t offset = 0;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const uint64_t end = offset + static_cast<uint64_t>(sizes_bytes[i]);
+    header.tensors.push_back(
+        {lists[i].name, std::string(name_of(lists[i].dtype)), {sizes_bytes[i] / size_of(lists[i].dtype)}, offset, end});
+    offset = end;
+  }
+  return header;
 }
 
 }  // namespace
@@ -173,7 +186,7 @@ void write_safetensors(AtomicFile& file, std::span<const TensorToWrite> tensors,
   check(text.size() <= kMaxHeaderBytes,
         "safetensors: the header would have {} bytes and readers take {}; give less metadata", text.size(),
         kMaxHeaderBytes);
-  write_length(file, text.size());
+  file.write(as_little_endian(text.size()));
   file.write(text);
   for (size_t i = 0; i < order.size(); ++i) {
     const TensorToWrite& tensor = *order[i];
@@ -190,6 +203,45 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   AtomicFile file(path);
   write_safetensors(file, tensors, metadata);
   file.commit();
+}
+
+SafetensorsLists::SafetensorsLists(const std::filesystem::path& path, std::vector<List> lists,
+                                   const std::map<std::string, std::string>& reserved)
+    : file_(path), lists_(std::move(lists)), sizes_bytes_{0} {
+  check(!lists_.empty(), "safetensors: a file of no lists; name at least one");
+  constexpr int64_t kLargest = int64_t{1} << 60;
+  const std::vector<int64_t> largest(lists_.size(), kLargest);
+  const size_t needed = safetensors::write_header(header_of(lists_, largest, reserved)).size();
+  header_bytes_ = (needed + 7) / 8 * 8;
+  check(header_bytes_ <= kMaxHeaderBytes,
+        "safetensors: the header would have {} bytes and readers take {}; give less metadata", header_bytes_,
+        kMaxHeaderBytes);
+  file_.write(as_little_endian(header_bytes_));
+  file_.write(std::string(header_bytes_, ' '));
+}
+
+void SafetensorsLists::append(std::span<const std::byte> bytes) {
+  file_.write(bytes);
+  sizes_bytes_.back() += static_cast<int64_t>(bytes.size());
+}
+
+void SafetensorsLists::next_list() {
+  check(sizes_bytes_.size() < lists_.size(), "safetensors: all {} lists are written; commit the file", lists_.size());
+  sizes_bytes_.push_back(0);
+}
+
+void SafetensorsLists::commit(const std::map<std::string, std::string>& metadata) {
+  while (sizes_bytes_.size() < lists_.size()) next_list();
+  for (size_t i = 0; i < lists_.size(); ++i) {
+    check(sizes_bytes_[i] % size_of(lists_[i].dtype) == 0, "safetensors: \"{}\" has {} bytes, which are no whole {}",
+          lists_[i].name, sizes_bytes_[i], name_of(lists_[i].dtype));
+  }
+  std::string text = safetensors::write_header(header_of(lists_, sizes_bytes_, metadata));
+  check(text.size() <= header_bytes_, "safetensors: the header has {} bytes but {} were kept for it", text.size(),
+        header_bytes_);
+  text.resize(header_bytes_, ' ');
+  file_.overwrite(kLengthBytes, std::as_bytes(std::span(text)));
+  file_.commit();
 }
 
 }  // namespace athanor

@@ -77,4 +77,31 @@ void write_safetensors(AtomicFile& file, std::span<const TensorToWrite> tensors,
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
+/// Writes a safetensors file of lists (rank 1) whose lengths are known only when they end: the room of the header is kept at the front
+/// and filled at last. The lists lie in the order given, so that only the first is sure to be aligned.
+class SafetensorsLists {
+ public:
+  struct List {
+    std::string name;
+    DType dtype = DType::F32;
+  };
+
+  /// reserved: metadata at least as long, as JSON, as what commit will be given.
+  SafetensorsLists(const std::filesystem::path& path, std::vector<List> lists,
+                   const std::map<std::string, std::string>& reserved);
+
+  /// Appends whole elements to the current list, at first the first one.
+  void append(std::span<const std::byte> bytes);
+  /// Ends the current list.
+  void next_list();
+  /// Ends the last list, writes the header, and puts the file in place.
+  void commit(const std::map<std::string, std::string>& metadata);
+
+ private:
+  AtomicFile file_;
+  std::vector<List> lists_;
+  std::vector<int64_t> sizes_bytes_;  // of the lists begun so far
+  uint64_t header_bytes_ = 0;
+};
+
 }  // namespace athanor

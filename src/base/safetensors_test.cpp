@@ -238,5 +238,34 @@ TEST(Safetensors, ChangedBytesNeverDoMoreThanThrow) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(SafetensorsLists, AreReadBackAsTheyGrew) {
+  const TestFolder folder;
+  const std::map<std::string, std::string> reserved{{"note", "a number of 9223372036854775807"}};
+  {
+    SafetensorsLists lists(folder / "l.safetensors", {{"tokens", DType::U16}, {"ends", DType::U64}}, reserved);
+    lists.append(bytes_of("ab"));
+    lists.append(bytes_of("cdef"));
+    lists.next_list();
+    lists.append(bytes_of("12345678"));
+    EXPECT_ERROR(lists.next_list(), "all 2 lists are written");
+    lists.commit({{"note", "a number of 7"}});
+  }
+  const SafetensorsFile file(folder / "l.safetensors");
+  EXPECT_EQ(file.metadata().at("note"), "a number of 7");
+  EXPECT_EQ(file.at("tokens").shape, std::vector<int64_t>{3});
+  EXPECT_EQ(std::memcmp(file.at("tokens").bytes.data(), "abcdef", 6), 0);
+  EXPECT_EQ(std::memcmp(file.at("ends").bytes.data(), "12345678", 8), 0);
+}
+
+TEST(SafetensorsLists, RefuseHalfAnElementAndAHeaderLongerThanItsRoom) {
+  const TestFolder folder;
+  SafetensorsLists half(folder / "l.safetensors", {{"tokens", DType::U16}}, {});
+  half.append(bytes_of("abc"));
+  EXPECT_ERROR(half.commit({}), "\"tokens\" has 3 bytes, which are no whole U16");
+  SafetensorsLists longer(folder / "m.safetensors", {{"tokens", DType::U16}}, {});
+  EXPECT_ERROR(longer.commit({{"note", std::string(100, 'x')}}), "were kept for it");
+  EXPECT_EQ(std::filesystem::exists(folder / "l.safetensors"), false);
+}
+
 }  // namespace
 }  // namespace athanor

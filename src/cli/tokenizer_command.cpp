@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/file_arguments.h"
 #include "cli/output.h"
-#include "data/text_files.h"
+#include "data/text_reader.h"
 #include "data/tokenizer.h"
 #include "data/tokenizer_training.h"
 
@@ -26,6 +26,7 @@ struct TrainOptions {
   data::TokenizerTraining training;
   std::string split = "tekken";
   std::string encoding;
+  std::string text_field = "text";
   std::string output;
   bool force = false;
   bool json = false;
@@ -46,7 +47,7 @@ void train(TrainOptions& options) {
   if (const std::string skipped = files.skipped_text(); !skipped.empty()) log_info("{}", skipped);
   const double begin = now_seconds();
   const data::Tokenizer tokenizer =
-      data::train_tokenizer(data::document_source(files, options.encoding), options.training);
+      data::train_tokenizer(data::text_source(files, {options.encoding, options.text_field}), options.training);
   const double elapsed_s = now_seconds() - begin;
   write_file(options.output, tokenizer.to_json());
   if (options.json) {
@@ -137,11 +138,15 @@ void add_train(CLI::App& parent) {
       ->allow_extra_args(false);
   command->add_option("--min-frequency", options->training.min_frequency, "A pair seen less often is not merged");
   command->add_option("--encoding", options->encoding, "Encoding of the text when it is not UTF-8, as iconv names it");
+  command->add_option("--text-field", options->text_field, "Field of a .jsonl file's lines that holds the text");
   command->add_option("--threads", options->training.threads, "Threads; 0: all");
   command->add_option("-o,--output", options->output, "The tokenizer.json to write")->required();
   command->add_flag("--force", options->force, "Replace the output when it exists");
   command->add_flag("--json", options->json, "Report as JSON");
-  command->add_option("FILE", options->inputs, "Text files and folders; each file is one document")->required();
+  command
+      ->add_option("FILE", options->inputs,
+                   "Text files and folders; .jsonl has a text a line; .gz and .zst are unpacked")
+      ->required();
   read_environment(*command);
   command->callback([options] { train(*options); });
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/safetensors.h"
+#include "data/encode.h"
 #include "data/loader.h"
 #include "data/test_texts.h"
 #include "data/text_encoding.h"
@@ -28,6 +29,13 @@ std::string error_of(const std::function<void()>& action) {
     return error.what();
   }
   return "no error";
+}
+
+std::string read_text(const std::filesystem::path& path, const std::string& encoding = {}) {
+  TextReader reader(find_text_files({path}), {.encoding = encoding});
+  std::string text;
+  while (const std::optional<TextPart> part = reader.next()) text += part->text;
+  return text;
 }
 
 Tokenizer tokenizer_of_bytes() { return train_tokenizer({small_corpus()}, {.vocab_size = 300}); }
@@ -110,11 +118,7 @@ TEST(TextFiles, NamesPlaceAndLikelyEncodingOfBytesThatAreNotUtf8) {
 TEST(TokenData, KeepsDocumentsAndEndsEachWithEndOfText) {
   const Tokenizer tokenizer = tokenizer_of_bytes();
   std::vector<std::string> texts{"the king", "of England", small_corpus()};
-  size_t next = 0;
-  const DocumentSource source = [&]() -> std::optional<std::string> {
-    return next < texts.size() ? std::optional(texts[next++]) : std::nullopt;
-  };
-  const TokenData data = encode_documents(source, tokenizer, 2);
+  const TokenData data = encode_documents(texts, tokenizer, 2);
   ASSERT_EQ(data.num_documents(), 3);
   for (int64_t i = 0; i < 3; ++i) {
     std::vector<uint32_t> tokens(data.documents()[i + 1] - data.documents()[i]);
@@ -139,6 +143,48 @@ TEST(TokenFile, IsReadBackAsWritten) {
   std::vector<uint32_t> read(tokens.size());
   back.read(0, read);
   EXPECT_EQ(read, tokens);
+}
+
+TEST(TokenFile, WrittenDocumentByDocumentHoldsItsSourcesAndIsWhatMemoryHolds) {
+  const TestFolder folder("tokens");
+  const Tokenizer tokenizer = tokenizer_of_bytes();
+  {
+    TokenFileWriter writer(folder / "t.safetensors", tokenizer, {"plays/", "nothing.jsonl", "a \"b\".txt"});
+    writer.append(std::vector<uint32_t>{1, 2});
+    writer.append(std::vector<uint32_t>{3});
+    writer.end_document(0);
+    writer.end_document(0);  // empty: none
+    writer.append(std::vector<uint32_t>{4, 0});
+    writer.end_document(2);
+    EXPECT_THAT(error_of([&] { writer.end_document(1); }), HasSubstr("source 1 was given after one of source 2"));
+    writer.commit();
+  }
+  const TokenData data = TokenData::open(folder / "t.safetensors");
+  ASSERT_EQ(data.num_documents(), 2);
+  EXPECT_EQ(data.documents()[1], 3u);
+  ASSERT_EQ(data.sources().size(), 3u);
+  EXPECT_EQ(data.sources()[2].name, "a \"b\".txt");
+  EXPECT_EQ(data.sources()[0].documents, 1);
+  EXPECT_EQ(data.sources()[1].documents, 0);
+  std::vector<uint32_t> tokens(5);
+  data.read(0, tokens);
+  EXPECT_THAT(tokens, ElementsAre(1, 2, 3, 4, 0));
+  EXPECT_EQ(data.document_at(2), 0);
+  EXPECT_EQ(data.document_at(3), 1);
+  TokenFileWriter nothing(folder / "none.safetensors", tokenizer, {"x"});
+  EXPECT_THAT(error_of([&] { nothing.commit(); }), HasSubstr("no tokens"));
+}
+
+TEST(TokenFile, LeavesNothingBesideItAndNothingWhenItIsNotCommitted) {
+  const TestFolder folder("tokens");
+  {
+    TokenFileWriter writer(folder / "t.safetensors", tokenizer_of_bytes(), {"x"});
+    writer.append(std::vector<uint32_t>{1});
+    writer.end_document();
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  write_token_file(folder / "t.safetensors", TokenData(std::vector<uint32_t>{1, 2}, {0, 2}, tokenizer_of_bytes()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(TokenFile, TakesNanogptsRawTokens) {
@@ -178,6 +224,15 @@ TEST(TokenFile, RefusesFilesThatLie) {
   EXPECT_THAT(refusal({1, 2, 3}, {3}, good), HasSubstr("do not go from 0"));
   EXPECT_THAT(refusal({}, {0}, good), HasSubstr("no tokens"));
   EXPECT_THAT(refusal({1, 2, 3}, {0, 3}, {}), HasSubstr("no tokenizer"));
+  for (const auto& [sources, says] : std::vector<std::pair<std::string, std::string>>{
+           {"{", "no list"},
+           {R"([{"name": "a"}])", "no name with a number"},
+           {R"([{"name": "a", "documents": 3}])", "more than its 2 documents"},
+           {R"([{"name": "a", "documents": -1}])", "more than its 2 documents"},
+           {R"([{"name": "a", "documents": 1}])", "1 of 2 documents belong to no source"}}) {
+    EXPECT_THAT(refusal({1, 2, 3}, {0, 1, 3}, {{"tokenizer", tokenizer.to_json()}, {"sources", sources}}),
+                HasSubstr(says));
+  }
   EXPECT_THAT(refusal({1, 2, 3}, {0, 3}, {{"tokenizer", "{"}}), HasSubstr("not JSON"));
 }
 
@@ -202,14 +257,14 @@ TEST(Permutation, VisitsEveryNumberOnceInAnOrderOfItsOwn) {
 }
 
 TEST(Loader, CoversEveryWindowOnceAnEpochAndShiftsTargetsByOne) {
-  const Loader loader(counting({500, 503}), {.length = 10, .seed = 3});
+  const Loader loader(counting({500, 503}), {.length = 10, .seed = 3, .packing = Packing::Naive});
   ASSERT_EQ(loader.windows_per_epoch(), 99);
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     std::set<uint32_t> begins;
     for (int64_t step = epoch * 33; step < (epoch + 1) * 33; ++step) {
       const Batch batch = loader.batch(step, 3);
       for (int64_t i = 0; i < 30; ++i) {
-        EXPECT_EQ(batch.targets[i], batch.tokens[i] + 1);
+        EXPECT_EQ(static_cast<uint32_t>(batch.targets[i]), batch.tokens[i] + 1);
         EXPECT_EQ(batch.tokens[i], batch.tokens[i / 10 * 10] + i % 10);
       }
       for (int64_t row = 0; row < 3; ++row) begins.insert(batch.tokens[row * 10]);
@@ -245,7 +300,8 @@ TEST(Loader, KeepsWholeDocumentsForValidation) {
   for (uint32_t token : train) EXPECT_FALSE(validation.contains(token));
   EXPECT_EQ(loader.validation_blocks(), 12);
   const Batch blocks = loader.validation_batch(0, 12);
-  EXPECT_EQ(blocks.tokens[8], blocks.targets[7]);  // a block begins where the one before it predicted last
+  EXPECT_EQ(static_cast<int32_t>(blocks.tokens[8]),
+            blocks.targets[7]);  // a block begins where the one before it predicted last
   EXPECT_THROW(loader.validation_batch(12, 1), Error);
 }
 

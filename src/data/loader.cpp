@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -17,7 +18,13 @@ namespace {
 using Stretch = TokenStream::Stretch;
 
 constexpr int kFeistelRounds = 6;
-constexpr uint32_t kOffsetWord = 1;  // parts the numbers of offsets from those of orders
+constexpr uint32_t kOffsetWord = 1;                 // parts the numbers of offsets from those of orders
+constexpr uint64_t kCycleWord = uint64_t{1} << 62;  // and those of cycles, and of the split, from those of epochs
+constexpr uint64_t kSplitWord = uint64_t{2} << 62;
+constexpr uint64_t kSourceWord = uint64_t{1} << 40;  // a source's epochs from another's
+constexpr int64_t kMostCycle = 1024;
+// Raised when rows come in another order from the same settings, seed and tokens.
+constexpr int kOrderVersion = 2;
 
 struct Division {
   std::vector<Stretch> train;
@@ -45,32 +52,34 @@ Division divide_at_end(const TokenData& data, int64_t block, double share) {
 }
 
 /// Takes documents in random order until their number and one block are reached, leaving out those that would take half of the text.
+/// The order needs no table, and what is kept is as long as the validation documents are many.
 Division divide(const TokenData& data, int64_t block, double share, uint64_t seed) {
-  const std::span<const uint64_t> offsets = data.documents();
+  const DocumentOffsets offsets = data.documents();
   const int64_t documents = data.num_documents();
-  const auto size_of_document = [&](int64_t i) { return static_cast<int64_t>(offsets[i + 1] - offsets[i]); };
-  std::vector<int64_t> order(static_cast<size_t>(documents));
-  std::iota(order.begin(), order.end(), 0);
-  Random random(seed, RandomStream::Split);
-  for (int64_t i = documents - 1; i > 0; --i) std::swap(order[i], order[random.below(static_cast<uint64_t>(i) + 1)]);
-
+  const Permutation order(documents, seed, kSplitWord);
   const int64_t wanted = std::max<int64_t>(1, std::llround(share * static_cast<double>(documents)));
-  std::vector<bool> taken(static_cast<size_t>(documents), false);
-  int64_t taken_documents = 0;
+  std::vector<int64_t> taken;
   int64_t taken_tokens = 0;
-  for (int64_t i : order) {
-    if (taken_documents >= wanted && taken_tokens >= block) break;
-    if ((taken_tokens + size_of_document(i)) * 2 > data.num_tokens()) continue;
-    taken[i] = true;
-    ++taken_documents;
-    taken_tokens += size_of_document(i);
+  for (int64_t i = 0; i < documents; ++i) {
+    if (static_cast<int64_t>(taken.size()) >= wanted && taken_tokens >= block) break;
+    const int64_t document = order(i);
+    const auto tokens = static_cast<int64_t>(offsets[document + 1] - offsets[document]);
+    if ((taken_tokens + tokens) * 2 > data.num_tokens()) continue;
+    taken.push_back(document);
+    taken_tokens += tokens;
   }
   if (taken_tokens < block || data.num_tokens() - taken_tokens < block) return divide_at_end(data, block, share);
+  std::sort(taken.begin(), taken.end());
   Division division;
-  for (int64_t i = 0; i < documents; ++i) {
-    append(taken[i] ? division.validation : division.train,
-           {static_cast<int64_t>(offsets[i]), static_cast<int64_t>(offsets[i + 1])});
+  int64_t reached = 0;
+  for (const int64_t document : taken) {
+    const auto begin = static_cast<int64_t>(offsets[document]);
+    const auto end = static_cast<int64_t>(offsets[document + 1]);
+    if (begin > reached) append(division.train, {reached, begin});
+    append(division.validation, {begin, end});
+    reached = end;
   }
+  if (reached < data.num_tokens()) append(division.train, {reached, data.num_tokens()});
   return division;
 }
 
@@ -96,7 +105,39 @@ Division divide_as_asked(const TokenData& data, const LoaderOptions& options) {
   return divide(data, block, options.validation_split, options.seed);
 }
 
+/// Weights as rows of a cycle: as they are where they are whole and few, else to a thousandth of the cycle.
+std::vector<int64_t> shares_of(const std::vector<double>& weights, const std::vector<TokenSource>& sources) {
+  double sum = 0;
+  bool are_whole = true;
+  for (const double weight : weights) {
+    check(std::isfinite(weight) && weight > 0, "loader: a weight of {} was given; weights must lie above 0", weight);
+    sum += weight;
+    are_whole = are_whole && weight == std::floor(weight);
+  }
+  const double scale = are_whole && sum <= kMostCycle ? 1 : static_cast<double>(kMostCycle) / sum;
+  std::vector<int64_t> shares;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    shares.push_back(std::llround(weights[i] * scale));
+    check(shares.back() > 0, "loader: the weight {} of {} is less than a {}th of all weights; leave it out or raise it",
+          weights[i], sources[i].name, 2 * kMostCycle);
+  }
+  return shares;
+}
+
 }  // namespace
+
+std::string_view name_of(Packing packing) { return packing == Packing::Documents ? "documents" : "naive"; }
+
+Packing packing_from_name(std::string_view name) {
+  for (const Packing packing : {Packing::Documents, Packing::Naive}) {
+    if (name == name_of(packing)) return packing;
+  }
+  fail("packing is \"{}\"; known are documents (each sees itself alone) and naive", name);
+}
+
+int64_t Batch::num_targets() const {
+  return static_cast<int64_t>(targets.size()) - std::count(targets.begin(), targets.end(), kNoTarget);
+}
 
 TokenStream::TokenStream(TokenData data, std::vector<Stretch> stretches)
     : data_(std::move(data)), stretches_(std::move(stretches)) {
@@ -116,6 +157,34 @@ void TokenStream::read(int64_t begin, std::span<uint32_t> out) const {
     out = out.subspan(part);
     begin += static_cast<int64_t>(part);
     ++at;
+  }
+}
+
+int64_t TokenStream::position_of(int64_t token) const {
+  for (size_t i = 0; i < stretches_.size(); ++i) {
+    if (token < stretches_[i].end) return starts_[i] + std::max<int64_t>(0, token - stretches_[i].begin);
+  }
+  return size();
+}
+
+void TokenStream::document_starts(int64_t begin, std::vector<bool>& out) const {
+  const auto count = static_cast<int64_t>(out.size());
+  check(begin >= 0 && count <= size() && begin <= size() - count, "loader: {} tokens from {} were asked of {}", count,
+        begin, size());
+  out.assign(out.size(), false);
+  if (count == 0) return;
+  const DocumentOffsets offsets = data_.documents();
+  size_t at = static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), begin) - starts_.begin()) - 1;
+  for (int64_t position = begin; position < begin + count; ++at) {
+    const int64_t first = stretches_[at].begin + position - starts_[at];
+    const int64_t last = std::min(stretches_[at].end, first + begin + count - position);  // one behind it
+    if (position == starts_[at]) out[static_cast<size_t>(position - begin)] = true;
+    int64_t document = data_.document_at(first);
+    if (offsets[document] < static_cast<uint64_t>(first)) ++document;
+    for (; document < data_.num_documents() && offsets[document] < static_cast<uint64_t>(last); ++document) {
+      out[static_cast<size_t>(position - begin + static_cast<int64_t>(offsets[document]) - first)] = true;
+    }
+    position += last - first;
   }
 }
 
@@ -143,7 +212,7 @@ int64_t Permutation::operator()(int64_t index) const {
 }
 
 Loader::Loader(const TokenData& data, const LoaderOptions& options)
-    : length_(options.length), seed_(options.seed), train_(data, {}) {
+    : length_(options.length), seed_(options.seed), packing_(options.packing), train_(data, {}) {
   Division division = divide_as_asked(data, options);
   train_ = TokenStream(data, std::move(division.train));
   if (options.validation) {
@@ -151,32 +220,108 @@ Loader::Loader(const TokenData& data, const LoaderOptions& options)
   } else if (!division.validation.empty()) {
     validation_.emplace(data, std::move(division.validation));
   }
-  // The number of windows must not depend on the epoch's offset, so the largest offset leaves room for all of them.
-  windows_ = std::max<int64_t>(1, (train_.size() - length_) / length_);
+  add_regions(data, options.weights);
+}
+
+void Loader::add_regions(const TokenData& data, const std::vector<double>& weights) {
+  const auto region = [this](int64_t begin, int64_t end, int64_t share) {
+    // The number of windows must not depend on the epoch's offset, so the largest offset leaves room for all of them.
+    return Region{begin, end - begin, std::max<int64_t>(1, (end - begin - length_) / length_), share};
+  };
+  if (weights.empty()) {
+    regions_.push_back(region(0, train_.size(), 1));
+    return;
+  }
+  const std::vector<TokenSource>& sources = data.sources();
+  check(weights.size() == sources.size(), "loader: {} weights were given for {} source{}; give one a source",
+        weights.size(), sources.size(), sources.size() == 1 ? "" : "s");
+  const std::vector<int64_t> shares = shares_of(weights, sources);
+  cycle_ = std::accumulate(shares.begin(), shares.end(), int64_t{0});
+  int64_t document = 0;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int64_t begin = train_.position_of(static_cast<int64_t>(data.documents()[document]));
+    document += sources[i].documents;
+    const int64_t end = train_.position_of(static_cast<int64_t>(data.documents()[document]));
+    check(end - begin > length_,
+          "loader: {} has {} tokens for training, but one block takes {}; give it more text, a "
+          "smaller max_length, or no weight",
+          sources[i].name, end - begin, length_ + 1);
+    regions_.push_back(region(begin, end, shares[i]));
+  }
+}
+
+int64_t Loader::windows_per_epoch() const {
+  int64_t windows = 0;
+  for (const Region& region : regions_) windows += region.windows;
+  return windows;
+}
+
+std::vector<double> Loader::epochs_of(int64_t rows) const {
+  std::vector<double> epochs;
+  for (const Region& region : regions_) {
+    const double share = static_cast<double>(region.share) / static_cast<double>(cycle_);
+    epochs.push_back(static_cast<double>(rows) * share / static_cast<double>(region.windows));
+  }
+  return epochs;
+}
+
+std::string Loader::order_name(int64_t rows_of_step) const {
+  std::string name = fmt::format("order {}, {} rows of {} tokens a step, packing {}", kOrderVersion, rows_of_step,
+                                 length_, name_of(packing_));
+  if (regions_.size() > 1) {
+    name += ", weights";
+    for (const Region& region : regions_) name += fmt::format(" {}", region.share);
+  }
+  return name;
+}
+
+int64_t Loader::begin_of_sample(int64_t sample) const {
+  size_t source = 0;
+  if (regions_.size() > 1) {
+    // Its place in the shuffled cycle says of which source it is, and which of that source's rows in the cycle.
+    const int64_t cycle = sample / cycle_;
+    int64_t place = Permutation(cycle_, seed_, kCycleWord + static_cast<uint64_t>(cycle))(sample % cycle_);
+    while (place >= regions_[source].share) place -= regions_[source++].share;
+    sample = cycle * regions_[source].share + place;
+  }
+  const Region& region = regions_[source];
+  const uint64_t epoch = kSourceWord * source + static_cast<uint64_t>(sample / region.windows);
+  const int64_t largest_offset = std::min(length_ - 1, region.size - 1 - region.windows * length_);
+  Random random(seed_, RandomStream::Shuffle, epoch, kOffsetWord);
+  const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
+  return region.begin + offset + Permutation(region.windows, seed_, epoch)(sample % region.windows) * length_;
+}
+
+Batch Loader::empty_batch(int64_t rows) const {
+  Batch made{rows, length_, {}, {}, {}};
+  made.tokens.resize(static_cast<size_t>(rows * length_));
+  made.targets.resize(made.tokens.size());
+  if (packing_ == Packing::Documents) made.first_keys.resize(made.tokens.size());
+  return made;
 }
 
 void Loader::copy_row(const TokenStream& stream, int64_t begin, int64_t row, Batch& batch) const {
   std::vector<uint32_t> block(static_cast<size_t>(length_) + 1);
   stream.read(begin, block);
-  std::copy(block.begin(), block.end() - 1, batch.tokens.begin() + row * length_);
-  std::copy(block.begin() + 1, block.end(), batch.targets.begin() + row * length_);
+  const int64_t at = row * length_;
+  std::copy(block.begin(), block.end() - 1, batch.tokens.begin() + at);
+  std::copy(block.begin() + 1, block.end(), batch.targets.begin() + at);
+  if (packing_ == Packing::Naive) return;
+  std::vector<bool> starts(block.size());
+  stream.document_starts(begin, starts);
+  uint32_t first_key = 0;
+  for (int64_t i = 0; i < length_; ++i) {
+    if (starts[static_cast<size_t>(i)]) first_key = static_cast<uint32_t>(i);
+    batch.first_keys[static_cast<size_t>(at + i)] = first_key;
+    if (starts[static_cast<size_t>(i) + 1]) batch.targets[static_cast<size_t>(at + i)] = kNoTarget;
+  }
 }
 
 Batch Loader::batch(int64_t step, int64_t rows, int64_t first_row, int64_t count) const {
   check(step >= 0 && first_row >= 0 && count >= 0 && first_row + count <= rows,
         "loader: rows {} to {} were asked of {} of step {}", first_row, first_row + count, rows, step);
-  Batch made{count, length_, {}, {}};
-  made.tokens.resize(static_cast<size_t>(count * length_));
-  made.targets.resize(made.tokens.size());
-  for (int64_t row = 0; row < count; ++row) {
-    const int64_t sample = step * rows + first_row + row;
-    const int64_t epoch = sample / windows_;
-    const int64_t largest_offset = std::min(length_ - 1, train_.size() - 1 - windows_ * length_);
-    Random random(seed_, RandomStream::Shuffle, static_cast<uint64_t>(epoch), kOffsetWord);
-    const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
-    const Permutation order(windows_, seed_, static_cast<uint64_t>(epoch));
-    copy_row(train_, offset + order(sample % windows_) * length_, row, made);
-  }
+  Batch made = empty_batch(count);
+  for (int64_t row = 0; row < count; ++row) copy_row(train_, begin_of_sample(step * rows + first_row + row), row, made);
   return made;
 }
 
@@ -185,9 +330,7 @@ int64_t Loader::validation_blocks() const { return has_validation() ? (validatio
 Batch Loader::validation_batch(int64_t first_block, int64_t rows) const {
   check(first_block >= 0 && rows >= 0 && first_block + rows <= validation_blocks(),
         "loader: validation blocks {} to {} were asked of {}", first_block, first_block + rows, validation_blocks());
-  Batch made{rows, length_, {}, {}};
-  made.tokens.resize(static_cast<size_t>(rows * length_));
-  made.targets.resize(made.tokens.size());
+  Batch made = empty_batch(rows);
   for (int64_t row = 0; row < rows; ++row) copy_row(*validation_, (first_block + row) * length_, row, made);
   return made;
 }
@@ -197,31 +340,47 @@ const TokenStream& Loader::validation_stream() const {
   return *validation_;
 }
 
+namespace {
+
+struct TokenCounts {
+  std::vector<int64_t> of_id;
+  int64_t all = 0;
+};
+
+TokenCounts count_tokens(const TokenStream& stream, int64_t vocab_size) {
+  constexpr int64_t kChunk = 1 << 16;
+  constexpr int64_t kMostChunks = 1 << 10;
+  TokenCounts counts{std::vector<int64_t>(static_cast<size_t>(vocab_size), 0), 0};
+  const int64_t chunks = (stream.size() + kChunk - 1) / kChunk;
+  const int64_t read = std::min(chunks, kMostChunks);
+  std::vector<uint32_t> chunk;
+  for (int64_t i = 0; i < read; ++i) {
+    const int64_t begin = i * chunks / read * kChunk;
+    chunk.resize(static_cast<size_t>(std::min(kChunk, stream.size() - begin)));
+    stream.read(begin, chunk);
+    for (uint32_t id : chunk) {
+      check(id < counts.of_id.size(), "unigram loss: the id {} is outside the vocabulary of {}", id,
+            counts.of_id.size());
+      ++counts.of_id[id];
+    }
+    counts.all += static_cast<int64_t>(chunk.size());
+  }
+  return counts;
+}
+
+}  // namespace
+
 double unigram_loss(const TokenStream& train, const TokenStream& validation, int64_t vocab_size) {
   check(vocab_size > 0 && validation.size() > 0, "unigram loss: no vocabulary or no tokens");
-  constexpr static int64_t kChunk = 1 << 16;
-  const auto count_tokens = [vocab_size](const TokenStream& stream) {
-    std::vector<int64_t> counts(static_cast<size_t>(vocab_size), 0);
-    std::vector<uint32_t> chunk;
-    for (int64_t begin = 0; begin < stream.size(); begin += kChunk) {
-      chunk.resize(static_cast<size_t>(std::min(kChunk, stream.size() - begin)));
-      stream.read(begin, chunk);
-      for (uint32_t id : chunk) {
-        check(id < counts.size(), "unigram loss: the id {} is outside the vocabulary of {}", id, counts.size());
-        ++counts[id];
-      }
-    }
-    return counts;
-  };
-  const std::vector<int64_t> seen = count_tokens(train);
-  const std::vector<int64_t> asked = count_tokens(validation);
-  const double log_total = std::log(static_cast<double>(train.size() + vocab_size));
+  const TokenCounts seen = count_tokens(train, vocab_size);
+  const TokenCounts asked = count_tokens(validation, vocab_size);
+  const double log_total = std::log(static_cast<double>(seen.all + vocab_size));
   double loss = 0;
-  for (size_t id = 0; id < seen.size(); ++id) {
-    if (asked[id] > 0)
-      loss += static_cast<double>(asked[id]) * (log_total - std::log(static_cast<double>(seen[id] + 1)));
+  for (size_t id = 0; id < seen.of_id.size(); ++id) {
+    if (asked.of_id[id] > 0)
+      loss += static_cast<double>(asked.of_id[id]) * (log_total - std::log(static_cast<double>(seen.of_id[id] + 1)));
   }
-  return loss / static_cast<double>(validation.size());
+  return loss / static_cast<double>(asked.all);
 }
 
 }  // namespace athanor::data

@@ -2,21 +2,38 @@
 // a resumed run reads on where it stopped.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/token_file.h"
 
 namespace athanor::data {
 
+/// A position whose next token is another document's predicts nothing: kernels::kIgnoreTarget, PyTorch's.
+inline constexpr int32_t kNoTarget = -100;
+
+/// How the documents of a row stand to each other: each sees itself alone, or the row is one text.
+enum class Packing { Documents, Naive };
+
+/// "documents", "naive".
+std::string_view name_of(Packing packing);
+/// Throws Error for another name, listing those known.
+Packing packing_from_name(std::string_view name);
+
 /// rows × length tokens, row-major, and for each the token that follows it.
 struct Batch {
   int64_t rows = 0;
   int64_t length = 0;
   std::vector<uint32_t> tokens;
-  std::vector<uint32_t> targets;
+  std::vector<int32_t> targets;
+  /// Where in its row each position's document starts (0 for one begun before the row). Empty when packed naively.
+  std::vector<uint32_t> first_keys;
+
+  int64_t num_targets() const;
 };
 
 /// Stretches of a corpus read as if they lay one after the other.
@@ -30,6 +47,10 @@ class TokenStream {
   TokenStream(TokenData data, std::vector<Stretch> stretches);
 
   int64_t size() const { return starts_.back(); }
+  /// Tokens of the stream that lie before this token of the corpus.
+  int64_t position_of(int64_t token) const;
+  /// True for each position begin to begin + out.size() where a document starts, or what goes before was taken out.
+  void document_starts(int64_t begin, std::vector<bool>& out) const;
   /// Copies tokens begin to begin + out.size(). Throws Error outside the stream.
   void read(int64_t begin, std::span<uint32_t> out) const;
 
@@ -60,6 +81,9 @@ struct LoaderOptions {
   /// Share of the documents kept for validation, in [0, 1). Above 0 at least one block is kept. Ignored when `validation` is given.
   double validation_split = 0.0;
   std::optional<TokenData> validation{};
+  Packing packing = Packing::Documents;
+  /// Of the data's sources, in their order: their shares of the rows. Empty: every row as often as any other.
+  std::vector<double> weights{};
 };
 
 class Loader {
@@ -69,13 +93,19 @@ class Loader {
   Loader(const TokenData& data, const LoaderOptions& options);
 
   /// Rows of a step: windows in the random order of their epoch, which covers every window once. Windows do not overlap and begin at an
-  /// offset drawn anew for each epoch. `rows` is the whole step's (all micro-batches and ranks).
+  /// offset drawn anew for each epoch. With weights each source has epochs of its own, and of each cycle of rows (at most 1024) as many
+  /// are of a source as its weight says. `rows` is the whole step's (all micro-batches and ranks).
   Batch batch(int64_t step, int64_t rows) const { return batch(step, rows, 0, rows); }
   /// Only rows first_row to first_row + count of the step.
   Batch batch(int64_t step, int64_t rows, int64_t first_row, int64_t count) const;
 
   int64_t length() const { return length_; }
-  int64_t windows_per_epoch() const { return windows_; }
+  /// Of all sources together.
+  int64_t windows_per_epoch() const;
+  /// How often `rows` rows go through each source; one number without weights.
+  std::vector<double> epochs_of(int64_t rows) const;
+  /// Decides which rows come when, together with seed and tokens: a resumed run compares it.
+  std::string order_name(int64_t rows_of_step) const;
   int64_t train_tokens() const { return train_.size(); }
 
   bool has_validation() const { return validation_.has_value(); }
@@ -90,17 +120,31 @@ class Loader {
   const TokenStream& validation_stream() const;
 
  private:
+  /// What has an order of its own: all of the training text, or with weights one source.
+  struct Region {
+    int64_t begin = 0;  // in train_
+    int64_t size = 0;
+    int64_t windows = 0;
+    int64_t share = 1;  // rows of a cycle
+  };
+
+  void add_regions(const TokenData& data, const std::vector<double>& weights);
+  int64_t begin_of_sample(int64_t sample) const;
+  Batch empty_batch(int64_t rows) const;
   void copy_row(const TokenStream& stream, int64_t begin, int64_t row, Batch& batch) const;
 
   int64_t length_;
   uint64_t seed_;
+  Packing packing_;
   TokenStream train_;
   std::optional<TokenStream> validation_;
-  int64_t windows_ = 0;
+  std::vector<Region> regions_;
+  int64_t cycle_ = 1;
 };
 
 /// Cross-entropy, in nats a token, of the validation tokens under the counts of the training tokens, one added to each:
-/// what a model reaches that knows only how frequent tokens are. Every model must beat it.
+/// what a model reaches that knows only how frequent tokens are. Every model must beat it. Of a longer text, 2^26 tokens in chunks evenly
+/// spaced are counted.
 double unigram_loss(const TokenStream& train, const TokenStream& validation, int64_t vocab_size);
 
 }  // namespace athanor::data

@@ -5,6 +5,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -220,11 +221,51 @@ void Splitter::split_valid(std::string_view text, Scratch::State& scratch, const
   }
 }
 
+namespace {
+
+/// Letters of scripts in wide use, without the marks among them: ranges of code points.
+bool is_plain_letter(uint32_t code) {
+  constexpr std::array<std::array<uint32_t, 2>, 15> kRanges{{{'A', 'Z'},
+                                                             {'a', 'z'},
+                                                             {0xC0, 0xD6},
+                                                             {0xD8, 0xF6},
+                                                             {0xF8, 0x24F},
+                                                             {0x391, 0x3A1},
+                                                             {0x3A3, 0x3CE},
+                                                             {0x410, 0x44F},
+                                                             {0x5D0, 0x5EA},
+                                                             {0x620, 0x64A},
+                                                             {0x904, 0x939},
+                                                             {0x3041, 0x3096},
+                                                             {0x30A1, 0x30FA},
+                                                             {0x4E00, 0x9FA5},
+                                                             {0xAC00, 0xD7A3}}};
+  return std::any_of(kRanges.begin(), kRanges.end(),
+                     [code](const auto& range) { return code >= range[0] && code <= range[1]; });
+}
+
+/// A space, a line's end, or East Asian punctuation that stands where others have a space.
+bool begins_a_gap(std::string_view text) {
+  if (text[0] == ' ' || text[0] == '\n' || text[0] == '\r') return true;
+  for (const std::string_view gap : {"\u3000", "\u3001", "\u3002", "\uFF0C"}) {
+    if (text.starts_with(gap)) return true;
+  }
+  return false;
+}
+
+bool ends_with_plain_letter(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && text.size() - begin < 3 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  const std::string_view character = text.substr(begin);
+  return utf8_character_length(character) == character.size() && is_plain_letter(utf8_code_point(character));
+}
+
+}  // namespace
+
 size_t Splitter::safe_cut(std::string_view text, size_t from, size_t reach) {
   const size_t end = from < text.size() && reach < text.size() - from ? from + reach : text.size();
   for (size_t i = from == 0 ? 1 : from; i < end; ++i) {
-    const char before = text[i - 1];
-    if (text[i] == ' ' && ((before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z'))) return i;
+    if (begins_a_gap(text.substr(i, 3)) && ends_with_plain_letter(text.substr(0, i))) return i;
   }
   return text.size();
 }

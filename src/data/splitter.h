@@ -54,8 +54,8 @@ class Splitter {
   /// and after it is cut as if it stood alone. Takes time in proportion to the length for the three expressions.
   void split(std::string_view text, Scratch& scratch, const PieceSink& sink) const;
 
-  /// Where text at or after `from` may be cut in two without changing its pieces (between an ASCII letter and a space, which every
-  /// expression separates); text.size() when there is no such place within `reach` bytes.
+  /// Where text at or after `from` may be cut in two without changing its pieces: between a letter and a space, a line's end or East Asian
+  /// punctuation, which every expression separates; text.size() when there is no such place within `reach` bytes.
   static size_t safe_cut(std::string_view text, size_t from, size_t reach = 1 << 20);
 
  private:

@@ -30,26 +30,37 @@ class Converter {
 
   bool known() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
-  /// Appends to `out`; returns the offset of the first byte that does not convert, bytes.size() when all did.
-  size_t convert(std::string_view bytes, std::string& out) const {
+  struct Converted {
+    size_t bytes = 0;         // that did convert
+    bool is_illegal = false;  // what follows is no character; otherwise it may be the beginning of one
+  };
+
+  /// Appends to `out`. Bytes of earlier calls that set a state are remembered.
+  Converted convert(std::string_view bytes, std::string& out) const {
     char* input = const_cast<char*>(bytes.data());  // iconv takes but does not write it
     size_t left = bytes.size();
-    std::array<char, 16384> buffer;
-    for (;;) {
-      char* output = buffer.data();
-      size_t room = buffer.size();
-      // A last call without input writes what a stateful encoding holds back.
-      const size_t result =
-          left > 0 ? iconv(handle_, &input, &left, &output, &room) : iconv(handle_, nullptr, nullptr, &output, &room);
-      const int error = errno;
-      const bool done = result != static_cast<size_t>(-1) && left == 0 && output == buffer.data();
-      out.append(buffer.data(), buffer.size() - room);
-      if (done) return bytes.size();
-      if (result == static_cast<size_t>(-1) && error != E2BIG) return bytes.size() - left;
+    while (left > 0) {
+      const bool has_failed = !run(&input, &left, out);
+      if (has_failed && errno != E2BIG) return {bytes.size() - left, errno != EINVAL};
     }
+    return {bytes.size(), false};
   }
 
+  /// Writes what a stateful encoding holds back.
+  void finish(std::string& out) const { run(nullptr, nullptr, out); }
+
  private:
+  bool run(char** input, size_t* left, std::string& out) const {
+    std::array<char, 16384> buffer;
+    char* output = buffer.data();
+    size_t room = buffer.size();
+    const size_t result = iconv(handle_, input, left, &output, &room);
+    const int error = errno;
+    out.append(buffer.data(), buffer.size() - room);
+    errno = error;
+    return result != static_cast<size_t>(-1);
+  }
+
   iconv_t handle_;
 };
 
@@ -57,19 +68,8 @@ bool converts(std::string_view bytes, const std::string& encoding) {
   const Converter converter(encoding);
   if (!converter.known()) return false;
   std::string out;
-  const size_t good = converter.convert(bytes, out);
+  const size_t good = converter.convert(bytes, out).bytes;
   return bytes.size() - good < 4;  // the sample may end within a character
-}
-
-std::string convert_from(std::string_view bytes, const std::string& encoding, size_t offset, std::string_view name) {
-  const Converter converter(encoding);
-  check(converter.known(), "text: the encoding \"{}\" is not known; `iconv -l` lists the names", encoding);
-  std::string out;
-  const size_t good = converter.convert(bytes, out);
-  check(good == bytes.size(),
-        "text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding", name,
-        encoding, static_cast<unsigned char>(bytes[std::min(good, bytes.size() - 1)]), good + offset);
-  return out;
 }
 
 struct HighBytes {
@@ -132,24 +132,110 @@ std::string likely_encoding(std::string_view bytes) {
   return counts.turkish * 3 > counts.all ? "windows-1254" : "windows-1252";
 }
 
-std::string to_utf8(std::string bytes, std::string_view encoding, std::string_view name) {
-  if (!encoding.empty()) {
-    std::string text = convert_from(bytes, std::string(encoding), 0, name);
-    if (text.starts_with(kUtf8Mark)) text.erase(0, kUtf8Mark.size());
-    return text;
+bool is_empty_text(std::string_view bytes) {
+  return bytes.empty() || bytes == kUtf8Mark || bytes == kUtf16LeMark || bytes == kUtf16BeMark;
+}
+
+struct TextDecoder::State {
+  std::string encoding;
+  std::string name;
+  bool is_begun = false;
+  std::unique_ptr<Converter> converter;  // none for UTF-8
+  std::string held;                      // bytes that wait for the rest of their character
+  uint64_t offset = 0;                   // of the first of them in the text
+  bool may_begin_with_mark = false;      // converted text whose first character is not out yet
+
+  void use(std::string from) {
+    encoding = std::move(from);
+    converter = std::make_unique<Converter>(encoding);
+    check(converter->known(), "text: the encoding \"{}\" is not known; `iconv -l` lists the names", encoding);
   }
-  if (bytes.starts_with(kUtf16LeMark)) return convert_from(std::string_view(bytes).substr(2), "UTF-16LE", 2, name);
-  if (bytes.starts_with(kUtf16BeMark)) return convert_from(std::string_view(bytes).substr(2), "UTF-16BE", 2, name);
-  const size_t valid = valid_utf8_prefix(bytes);
-  if (valid < bytes.size()) {
+
+  /// Reads a byte-order mark. `bytes` are all of the text, or at least its first three.
+  std::string_view begin(std::string_view bytes) {
+    is_begun = true;
+    size_t mark = 0;
+    if (!encoding.empty()) {
+      use(encoding);
+      may_begin_with_mark = true;
+    } else if (bytes.starts_with(kUtf16LeMark) || bytes.starts_with(kUtf16BeMark)) {
+      mark = 2;
+      use(bytes.starts_with(kUtf16LeMark) ? "UTF-16LE" : "UTF-16BE");
+    } else if (bytes.starts_with(kUtf8Mark)) {
+      mark = kUtf8Mark.size();
+    }
+    offset = mark;
+    return bytes.substr(mark);
+  }
+
+  [[noreturn]] void refuse_utf8(std::string_view bytes, size_t valid) const {
     const std::string guess = likely_encoding(bytes);
     const std::string advice = guess.empty() ? "it looks like no text at all; leave it out"
                                              : fmt::format("it is likely {}; pass --encoding {}", guess, guess);
     fail("text: {} is not UTF-8: bad byte 0x{:02X} at offset {}; {}", name, static_cast<unsigned char>(bytes[valid]),
-         valid, advice);
+         offset + valid, advice);
   }
-  if (bytes.starts_with(kUtf8Mark)) bytes.erase(0, kUtf8Mark.size());
-  return bytes;
+
+  /// How many of the bytes were taken; the rest is the beginning of a character.
+  size_t take_utf8(std::string_view bytes, std::string& out, bool is_end) {
+    const size_t valid = valid_utf8_prefix(bytes);
+    const bool may_go_on = !is_end && valid + incomplete_utf8_tail(bytes) == bytes.size();
+    if (valid < bytes.size() && !may_go_on) refuse_utf8(bytes, valid);
+    out.append(bytes.substr(0, valid));
+    return valid;
+  }
+
+  size_t take_converted(std::string_view bytes, std::string& out, bool is_end) {
+    const size_t before = out.size();
+    const Converter::Converted got = converter->convert(bytes, out);
+    check(got.bytes == bytes.size() || (!got.is_illegal && !is_end),
+          "text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding",
+          name, encoding, static_cast<unsigned char>(bytes[std::min(got.bytes, bytes.size() - 1)]), offset + got.bytes);
+    if (is_end) converter->finish(out);
+    if (may_begin_with_mark && out.size() > before) {
+      may_begin_with_mark = false;
+      if (std::string_view(out).substr(before).starts_with(kUtf8Mark)) out.erase(before, kUtf8Mark.size());
+    }
+    return got.bytes;
+  }
+
+  void take(std::string_view bytes, std::string& out, bool is_end) {
+    std::string joined;
+    if (!held.empty()) {
+      joined = std::move(held);
+      joined.append(bytes);
+      bytes = joined;
+      held.clear();
+    }
+    if (!is_begun && bytes.size() < kUtf8Mark.size() && !is_end) {
+      held = bytes;
+      return;
+    }
+    if (!is_begun) bytes = begin(bytes);
+    const size_t taken = converter ? take_converted(bytes, out, is_end) : take_utf8(bytes, out, is_end);
+    held = bytes.substr(taken);
+    offset += taken;
+  }
+};
+
+TextDecoder::TextDecoder(std::string encoding, std::string name) : state_(std::make_unique<State>()) {
+  state_->encoding = std::move(encoding);
+  state_->name = std::move(name);
+}
+TextDecoder::TextDecoder(TextDecoder&&) noexcept = default;
+TextDecoder& TextDecoder::operator=(TextDecoder&&) noexcept = default;
+TextDecoder::~TextDecoder() = default;
+
+void TextDecoder::push(std::string_view bytes, std::string& out) { state_->take(bytes, out, false); }
+void TextDecoder::finish(std::string& out) { state_->take({}, out, true); }
+
+std::string to_utf8(std::string_view bytes, std::string_view encoding, std::string_view name) {
+  TextDecoder decoder{std::string(encoding), std::string(name)};
+  std::string text;
+  text.reserve(bytes.size());
+  decoder.push(bytes, text);
+  decoder.finish(text);
+  return text;
 }
 
 }  // namespace athanor::data

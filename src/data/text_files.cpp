@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "data/byte_reader.h"
 #include "data/text_encoding.h"
 
 namespace athanor::data {
@@ -17,19 +17,34 @@ namespace fs = std::filesystem;
 constexpr size_t kProbeBytes = 64 << 10;  // a binary file shows itself within these
 constexpr int kDeepestFolder = 256;
 
-std::string_view view_of(const MappedFile& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+std::string first_bytes(const fs::path& path) {
+  ByteReader reader(path);
+  std::string bytes(kProbeBytes, '\0');
+  bytes.resize(reader.read(bytes));
+  return bytes;
 }
 
 void add_file_of_folder(const fs::path& path, TextFiles& found) {
-  const MappedFile file(path);
-  if (file.bytes().empty()) {
+  const std::string first = first_bytes(path);
+  if (is_empty_text(first)) {
     ++found.skipped_empty;
-  } else if (looks_binary(view_of(file).substr(0, kProbeBytes))) {
+  } else if (looks_binary(first)) {
     ++found.skipped_binary;
   } else {
     found.paths.push_back(path);
   }
+}
+
+/// The settings of a run with its checkpoints or its log beside them.
+bool holds_run(const std::vector<fs::path>& entries) {
+  bool has_settings = false;
+  bool has_traces = false;
+  for (const fs::path& path : entries) {
+    const std::string name = path.filename().string();
+    has_settings = has_settings || name == "config.yaml";
+    has_traces = has_traces || name == "latest" || name == "metrics.jsonl" || name.starts_with("checkpoint-");
+  }
+  return has_settings && has_traces;
 }
 
 void add_folder(const fs::path& folder, int depth, TextFiles& found) {
@@ -42,6 +57,10 @@ void add_folder(const fs::path& folder, int depth, TextFiles& found) {
   check(!error, "text: the folder {} cannot be read: {}", folder.string(), error.message());
   std::sort(entries.begin(), entries.end(),
             [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
+  if (holds_run(entries)) {
+    ++found.skipped_runs;
+    return;
+  }
   for (const fs::path& path : entries) {
     if (path.filename().string().starts_with('.')) {
       ++found.skipped_hidden;
@@ -56,9 +75,9 @@ void add_folder(const fs::path& folder, int depth, TextFiles& found) {
 }  // namespace
 
 std::string TextFiles::skipped_text() const {
-  const int64_t all = skipped_binary + skipped_hidden + skipped_empty;
-  if (all == 0) return "";
-  std::string out = fmt::format("{} file{} skipped:", all, all == 1 ? "" : "s");
+  const int64_t files = skipped_binary + skipped_hidden + skipped_empty;
+  std::string out;
+  if (files > 0) out = fmt::format("{} file{} skipped:", files, files == 1 ? "" : "s");
   const char* separator = " ";
   for (const auto& [count, kind] :
        {std::pair(skipped_binary, "binary"), {skipped_hidden, "hidden"}, {skipped_empty, "empty"}}) {
@@ -66,7 +85,23 @@ std::string TextFiles::skipped_text() const {
     out += fmt::format("{}{} {}", separator, count, kind);
     separator = ", ";
   }
-  return out;
+  if (skipped_runs == 0) return out;
+  return out + fmt::format("{}{} folder{} skipped: {} a training run", out.empty() ? "" : "; ", skipped_runs,
+                           skipped_runs == 1 ? "" : "s", skipped_runs == 1 ? "it holds" : "each holds");
+}
+
+int64_t TextFiles::text_bytes() const {
+  int64_t bytes = 0;
+  std::vector<char> buffer(kProbeBytes);
+  for (const fs::path& path : paths) {
+    ByteReader reader(path);
+    if (!reader.is_packed()) {
+      bytes += static_cast<int64_t>(fs::file_size(path));
+      continue;
+    }
+    while (const size_t count = reader.read(buffer)) bytes += static_cast<int64_t>(count);
+  }
+  return bytes;
 }
 
 TextFiles find_text_files(const std::vector<fs::path>& inputs) {
@@ -76,32 +111,21 @@ TextFiles find_text_files(const std::vector<fs::path>& inputs) {
     std::error_code error;
     const fs::file_status status = fs::status(input, error);
     check(fs::exists(status), "text: there is no file or folder {}; check the path", input.string());
+    const size_t before = found.paths.size();
     if (fs::is_directory(status)) {
       add_folder(input, 0, found);
+      found.inputs.push_back({input.string(), found.paths.size() - before});
       continue;
     }
     check(!fs::is_regular_file(status) || fs::file_size(input, error) > 0, "text: {} is empty; leave it out or fill it",
           input.string());
     found.paths.push_back(input);
+    found.inputs.push_back({input.string(), 1});
   }
   const std::string skipped = found.skipped_text();
   check(!found.paths.empty(), "text: there is no text file in {}{}{}; pass files or folders of text",
         inputs.front().string(), skipped.empty() ? "" : ": ", skipped);
   return found;
-}
-
-std::string read_text(const fs::path& path, const std::string& encoding) {
-  const MappedFile file(path);
-  std::string text = to_utf8(std::string(view_of(file)), encoding, path.string());
-  check(!text.empty(), "text: {} is empty; leave it out or fill it", path.string());
-  return text;
-}
-
-DocumentSource document_source(const TextFiles& files, const std::string& encoding) {
-  return [&files, encoding, next = size_t{0}]() mutable -> std::optional<std::string> {
-    if (next == files.paths.size()) return std::nullopt;
-    return read_text(files.paths[next++], encoding);
-  };
 }
 
 }  // namespace athanor::data

@@ -1,17 +1,15 @@
-// Ids are stored as u16 when the vocabulary allows it. The whole file is scanned once when it is opened, so that later reads need
-// no checks.
+// Ids are stored as u16 when the vocabulary allows it. The whole file is scanned once when it is opened, so that a bad id does not end a
+// run after a day, and later reads need no checks.
 #include "data/token_file.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
+#include <array>
 #include <fstream>
-#include <limits>
 #include <map>
-#include <thread>
+#include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
-#include "base/host.h"
 #include "base/mapped_file.h"
 #include "base/safetensors.h"
 
@@ -19,7 +17,6 @@ namespace athanor::data {
 
 namespace {
 
-constexpr size_t kBatchBytes = 16 << 20;  // of text that encode_documents holds at once
 constexpr int64_t kMostU16 = 1 << 16;
 
 template <typename T>
@@ -43,7 +40,9 @@ struct TokenData::State {
   std::optional<MappedFile> raw;
   std::vector<uint16_t> own_u16;
   std::vector<uint32_t> own_u32;
-  std::vector<uint64_t> documents;
+  std::vector<uint64_t> own_documents;
+  DocumentOffsets documents;
+  std::vector<TokenSource> sources;
   std::span<const uint16_t> u16;
   std::span<const uint32_t> u32;
   DType dtype = DType::U16;
@@ -73,11 +72,36 @@ struct TokenData::State {
     vocab_size = tokenizer ? tokenizer->vocab_size() : int64_t{most} + 1;
     check(most < vocab_size, "tokens: {} has the id {}, but its tokenizer's vocabulary is {}; prepare it again", name,
           most, vocab_size);
-    check(documents.size() >= 2 && documents.front() == 0 && documents.back() == static_cast<uint64_t>(num_tokens()),
+    const auto count = static_cast<int64_t>(documents.size());
+    check(count >= 2 && documents[0] == 0 && documents[count - 1] == static_cast<uint64_t>(num_tokens()),
           "tokens: in {} the offsets of the documents do not go from 0 to the {} tokens", name, num_tokens());
-    const auto falling = std::adjacent_find(documents.begin(), documents.end(), std::greater_equal<>());
-    check(falling == documents.end(), "tokens: in {} document {} does not begin before it ends", name,
-          falling - documents.begin());
+    for (int64_t i = 1; i < count; ++i) {
+      check(documents[i - 1] < documents[i], "tokens: in {} document {} does not begin before it ends", name, i - 1);
+    }
+    if (sources.empty()) sources.push_back({name, count - 1});
+    int64_t left = count - 1;
+    for (const TokenSource& source : sources) {
+      check(source.documents >= 0 && source.documents <= left,
+            "tokens: in {} the sources have more than its {} documents", name, count - 1);
+      left -= source.documents;
+    }
+    check(left == 0, "tokens: in {} {} of {} documents belong to no source", name, left, count - 1);
+  }
+
+  void read_sources(const std::string& text, const std::string& name) {
+    const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+    check(list.is_array(), "tokens: in {} the sources are no list; prepare it again", name);
+    for (const nlohmann::json& entry : list) {
+      check(entry.is_object() && entry.contains("name") && entry["name"].is_string() && entry.contains("documents") &&
+                entry["documents"].is_number_integer(),
+            "tokens: in {} a source is no name with a number of documents; prepare it again", name);
+      sources.push_back({entry["name"].get<std::string>(), entry["documents"].get<int64_t>()});
+    }
+  }
+
+  void use_own_documents(std::vector<uint64_t> offsets) {
+    own_documents = std::move(offsets);
+    documents = DocumentOffsets(std::as_bytes(std::span(own_documents)));
   }
 
   void open_safetensors(const std::filesystem::path& path) {
@@ -93,7 +117,10 @@ struct TokenData::State {
           path.string());
     tokenizer = Tokenizer::from_json(json->second, path.string());
     use(tokens.bytes, tokens.dtype);
-    documents = copy_as<uint64_t>(offsets.bytes);
+    documents = DocumentOffsets(offsets.bytes);
+    if (const auto sources_json = file->metadata().find("sources"); sources_json != file->metadata().end()) {
+      read_sources(sources_json->second, path.string());
+    }
   }
 
   void open_raw(const std::filesystem::path& path) {
@@ -101,7 +128,7 @@ struct TokenData::State {
     check(raw->bytes().size() % 2 == 0, "tokens: {} has an odd number of bytes, so it is not raw u16 tokens",
           path.string());
     use(raw->bytes(), DType::U16);
-    documents = {0, static_cast<uint64_t>(u16.size())};
+    use_own_documents({0, static_cast<uint64_t>(u16.size())});
   }
 };
 
@@ -117,10 +144,11 @@ TokenData TokenData::open(const std::filesystem::path& path) {
 }
 
 TokenData::TokenData(std::span<const uint32_t> tokens, std::vector<uint64_t> documents,
-                     std::optional<Tokenizer> tokenizer) {
+                     std::optional<Tokenizer> tokenizer, std::vector<TokenSource> sources) {
   auto state = std::make_shared<State>();
   state->tokenizer = std::move(tokenizer);
-  state->documents = std::move(documents);
+  state->sources = std::move(sources);
+  state->use_own_documents(std::move(documents));
   const int64_t vocab_size = state->tokenizer ? state->tokenizer->vocab_size() : int64_t{largest(tokens)} + 1;
   const bool fits =
       vocab_size <= kMostU16 && std::all_of(tokens.begin(), tokens.end(), [](uint32_t id) { return id < kMostU16; });
@@ -137,7 +165,21 @@ TokenData::TokenData(std::span<const uint32_t> tokens, std::vector<uint64_t> doc
 }
 
 int64_t TokenData::num_tokens() const { return state_->num_tokens(); }
-std::span<const uint64_t> TokenData::documents() const { return state_->documents; }
+DocumentOffsets TokenData::documents() const { return state_->documents; }
+const std::vector<TokenSource>& TokenData::sources() const { return state_->sources; }
+
+int64_t TokenData::document_at(int64_t token) const {
+  check(token >= 0 && token < num_tokens(), "tokens: token {} was asked of {}", token, num_tokens());
+  const DocumentOffsets offsets = documents();
+  int64_t first = 0;  // begins at or before the token
+  int64_t behind = num_documents();
+  while (behind - first > 1) {
+    const int64_t middle = first + (behind - first) / 2;
+    (offsets[middle] <= static_cast<uint64_t>(token) ? first : behind) = middle;
+  }
+  return first;
+}
+
 int64_t TokenData::vocab_size() const { return state_->vocab_size; }
 const std::optional<Tokenizer>& TokenData::tokenizer() const { return state_->tokenizer; }
 DType TokenData::dtype() const { return state_->dtype; }
@@ -158,73 +200,143 @@ void TokenData::read(int64_t begin, std::span<uint32_t> out) const {
   }
 }
 
-namespace {
+struct TokenFileWriter::State {
+  std::filesystem::path path;
+  std::map<std::string, std::string> metadata;
+  std::vector<TokenSource> sources;
+  DType dtype = DType::U16;
+  SafetensorsLists file;
+  AtomicFile offsets;  // of the documents, until their turn comes; never put in place
+  int64_t offsets_bytes = 0;
+  std::vector<uint64_t> waiting;     // offsets not written yet
+  std::vector<std::byte> unwritten;  // tokens as the file has them: documents may be tiny
+  int64_t tokens = 0;
+  int64_t last_end = 0;
+  size_t source = 0;
 
-/// Encodes the documents of a batch, each on one thread, or a single large one on all.
-std::vector<std::vector<uint32_t>> encode_batch(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
-                                                int threads) {
-  std::vector<std::vector<uint32_t>> results(texts.size());
-  if (texts.size() < static_cast<size_t>(threads) || threads == 1) {
-    for (size_t i = 0; i < texts.size(); ++i) results[i] = tokenizer.encode(texts[i], {.threads = threads});
-    return results;
+  static std::string json_of(const std::vector<TokenSource>& sources) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const TokenSource& source : sources) list.push_back({{"name", source.name}, {"documents", source.documents}});
+    return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  std::vector<std::exception_ptr> errors(static_cast<size_t>(threads));
-  std::atomic<size_t> next{0};
-  {
-    std::vector<std::jthread> workers;
-    for (int worker = 0; worker < threads; ++worker) {
-      workers.emplace_back([&, worker] {
-        try {
-          for (size_t i = next++; i < texts.size(); i = next++) results[i] = tokenizer.encode(texts[i]);
-        } catch (...) {
-          errors[worker] = std::current_exception();
-        }
-      });
+
+  static std::map<std::string, std::string> metadata_for(const Tokenizer& tokenizer,
+                                                         const std::vector<std::string>& inputs) {
+    std::vector<TokenSource> largest;
+    for (const std::string& name : inputs) largest.push_back({name, INT64_MAX});
+    std::map<std::string, std::string> metadata{{"format", "athanor-tokens"}, {"tokenizer", tokenizer.to_json()}};
+    if (inputs.size() > 1) metadata["sources"] = json_of(largest);
+    return metadata;
+  }
+
+  State(const std::filesystem::path& to, const Tokenizer& tokenizer, const std::vector<std::string>& inputs)
+      : path(to),
+        metadata(metadata_for(tokenizer, inputs)),
+        dtype(tokenizer.vocab_size() <= kMostU16 ? DType::U16 : DType::U32),
+        file(to, {{"tokens", dtype}, {"documents", DType::U64}}, metadata),
+        offsets(to.string() + ".documents") {
+    for (const std::string& name : inputs) sources.push_back({name, 0});
+    waiting.push_back(0);
+  }
+
+  template <typename T>
+  void put(std::span<const uint32_t> ids) {
+    const size_t begin = unwritten.size();
+    unwritten.resize(begin + ids.size() * sizeof(T));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const auto id = static_cast<T>(ids[i]);
+      std::memcpy(unwritten.data() + begin + i * sizeof(T), &id, sizeof(T));
     }
   }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
+
+  void write_tokens() {
+    file.append(unwritten);
+    unwritten.clear();
   }
-  return results;
+
+  void write_waiting() {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(waiting));
+    offsets.write(bytes);
+    offsets_bytes += static_cast<int64_t>(bytes.size());
+    waiting.clear();
+  }
+};
+
+TokenFileWriter::TokenFileWriter(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                 const std::vector<std::string>& inputs)
+    : state_(std::make_unique<State>(path, tokenizer, inputs)) {
+  check(!inputs.empty(), "tokens: {} has no source; name at least one", path.string());
+}
+TokenFileWriter::~TokenFileWriter() = default;
+
+int64_t TokenFileWriter::num_tokens() const { return state_->tokens; }
+
+void TokenFileWriter::append(std::span<const uint32_t> tokens) {
+  State& state = *state_;
+  constexpr size_t kMostUnwritten = 256 << 10;
+  if (state.dtype == DType::U16) {
+    state.put<uint16_t>(tokens);
+  } else {
+    state.put<uint32_t>(tokens);
+  }
+  if (state.unwritten.size() >= kMostUnwritten) state.write_tokens();
+  state.tokens += static_cast<int64_t>(tokens.size());
 }
 
-}  // namespace
+void TokenFileWriter::end_document(size_t source) {
+  constexpr size_t kMostWaiting = 8192;
+  State& state = *state_;
+  check(source >= state.source && source < state.sources.size(),
+        "tokens: a document of source {} was given after one of source {}, of {}", source, state.source,
+        state.sources.size());
+  state.source = source;
+  if (state.tokens == state.last_end) return;
+  state.last_end = state.tokens;
+  ++state.sources[source].documents;
+  state.waiting.push_back(static_cast<uint64_t>(state.tokens));
+  if (state.waiting.size() >= kMostWaiting) state.write_waiting();
+}
 
-TokenData encode_documents(const DocumentSource& documents, const Tokenizer& tokenizer, int threads) {
-  const int workers = threads > 0 ? threads : available_threads();
-  const uint32_t end_of_text = tokenizer.end_of_text();
-  std::vector<uint32_t> tokens;
-  std::vector<uint64_t> offsets{0};
-  for (bool more = true; more;) {
-    std::vector<std::string> batch;
-    for (size_t bytes = 0; bytes < kBatchBytes;) {
-      std::optional<std::string> document = documents();
-      more = document.has_value();
-      if (!more) break;
-      bytes += document->size();
-      batch.push_back(std::move(*document));
-    }
-    for (const std::vector<uint32_t>& encoded : encode_batch(batch, tokenizer, workers)) {
-      tokens.insert(tokens.end(), encoded.begin(), encoded.end());
-      tokens.push_back(end_of_text);
-      offsets.push_back(tokens.size());
-    }
+void TokenFileWriter::commit() {
+  State& state = *state_;
+  check(state.tokens > 0 && state.last_end == state.tokens, "tokens: {} has {}; give at least one whole document",
+        state.path.string(), state.tokens == 0 ? "no tokens" : "a document that did not end");
+  state.write_tokens();
+  state.write_waiting();
+  state.file.next_list();
+  std::vector<std::byte> buffer(1 << 20);
+  for (int64_t begin = 0; begin < state.offsets_bytes;) {
+    const int64_t count = std::min(static_cast<int64_t>(buffer.size()), state.offsets_bytes - begin);
+    const std::span<std::byte> part = std::span(buffer).first(static_cast<size_t>(count));
+    state.offsets.read_back(static_cast<uint64_t>(begin), part);
+    state.file.append(part);
+    begin += count;
   }
-  check(!tokens.empty(), "tokens: there is no text");
-  return TokenData(tokens, std::move(offsets), tokenizer);
+  if (state.sources.size() > 1) state.metadata["sources"] = State::json_of(state.sources);
+  state.file.commit(state.metadata);
 }
 
 void write_token_file(const std::filesystem::path& path, const TokenData& data) {
   check(data.tokenizer().has_value(), "tokens: {} cannot be written, since the tokenizer of these tokens is not known",
         path.string());
-  const std::vector<TensorToWrite> tensors{
-      {.name = "documents",
-       .dtype = DType::U64,
-       .shape = {static_cast<int64_t>(data.documents().size())},
-       .bytes = std::as_bytes(data.documents())},
-      {.name = "tokens", .dtype = data.dtype(), .shape = {data.num_tokens()}, .bytes = data.bytes()},
-  };
-  write_safetensors(path, tensors, {{"format", "athanor-tokens"}, {"tokenizer", data.tokenizer()->to_json()}});
+  constexpr int64_t kChunk = 1 << 18;
+  std::vector<std::string> names;
+  for (const TokenSource& source : data.sources()) names.push_back(source.name);
+  TokenFileWriter writer(path, *data.tokenizer(), names);
+  std::vector<uint32_t> chunk;
+  int64_t document = 0;
+  for (size_t source = 0; source < data.sources().size(); ++source) {
+    for (int64_t i = 0; i < data.sources()[source].documents; ++i, ++document) {
+      const auto end = static_cast<int64_t>(data.documents()[document + 1]);
+      for (auto begin = static_cast<int64_t>(data.documents()[document]); begin < end; begin += kChunk) {
+        chunk.resize(static_cast<size_t>(std::min(kChunk, end - begin)));
+        data.read(begin, chunk);
+        writer.append(chunk);
+      }
+      writer.end_document(source);
+    }
+  }
+  writer.commit();
 }
 
 bool is_token_file(const std::filesystem::path& path) {

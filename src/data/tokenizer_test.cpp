@@ -75,14 +75,29 @@ TEST(Splitter, KnowsLettersNewerThanTheLibrarysTables) {
 }
 
 TEST(Splitter, CutsSafelyOnlyWhereThePiecesStayTheSame) {
-  const std::string text = small_corpus();
-  const std::vector<std::string> whole = pieces_of(Split::Tekken, text);
-  for (size_t from = 1; from < text.size(); from += 997) {
-    const size_t cut = Splitter::safe_cut(text, from);
-    std::vector<std::string> parts = pieces_of(Split::Tekken, text.substr(0, cut));
-    for (const std::string& piece : pieces_of(Split::Tekken, text.substr(cut))) parts.push_back(piece);
-    ASSERT_EQ(parts, whole);
+  const std::string scripts =
+      "He said\n\n  \"no\".\r\nA LINE\rЧто он\n сказал, ΑΒΓ αβγ\u3000天地玄黄,宇宙洪荒。日月，盈昃\n\n辰宿列张。 "
+      "ひらがな、カタカナ "
+      "한국어 문장\n ağız 'dan don't 12 a/b\n/c ";
+  for (const Split split : {Split::Tekken, Split::Gpt2, Split::Llama3}) {
+    for (const std::string& text : {small_corpus().substr(0, 20000), scripts}) {
+      const std::vector<std::string> whole = pieces_of(split, text);
+      for (size_t from = 1; from < text.size(); from += 1 + text.size() / 300) {
+        const size_t cut = Splitter::safe_cut(text, from);
+        ASSERT_GE(cut, from);
+        std::vector<std::string> parts = pieces_of(split, text.substr(0, cut));
+        for (const std::string& piece : pieces_of(split, text.substr(cut))) parts.push_back(piece);
+        ASSERT_EQ(parts, whole) << from;
+      }
+    }
   }
+}
+
+TEST(Splitter, FindsAPlaceToCutInScriptsWithoutSpaces) {
+  const std::string chinese = "天地玄黄宇宙洪荒。日月盈昃";
+  EXPECT_EQ(Splitter::safe_cut(chinese, 1), std::string("天地玄黄宇宙洪荒").size());
+  EXPECT_EQ(Splitter::safe_cut("abc\ndef", 1), 3u);
+  EXPECT_EQ(Splitter::safe_cut("...\n...", 1), 7u);
 }
 
 TEST(Tokenizer, GivesBackAnyBytesWithEverySplit) {

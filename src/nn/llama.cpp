@@ -131,7 +131,8 @@ tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uin
 
 void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,
                  const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute) const {
-  const tensor::Tensor states = hidden(context, ids, rows, causal_attention(rows), recompute);
+  const tensor::Tensor states =
+      hidden(context, ids, rows, causal_attention(rows, upload_first_keys(context.stream, rows)), recompute);
   tensor::cross_entropy_head(context, states, head_, targets, scale, loss_sum);
 }
 
@@ -139,8 +140,25 @@ tensor::Tensor Llama::logits(const tensor::Context& context, const tensor::Tenso
   return tensor::matmul_t(context, hidden, head_);
 }
 
-AttentionFunction Llama::causal_attention(const Rows& rows) const {
-  const tensor::AttentionShape shape{rows.batch, rows.length, config_.num_attention_heads, config_.num_key_value_heads};
+tensor::Tensor upload_first_keys(device::Stream& stream, const Rows& rows) {
+  if (rows.first_keys.empty()) return {};
+  check(static_cast<int64_t>(rows.first_keys.size()) == rows.batch * rows.length,
+        "llama: {} first keys do not fit {} sequences of {} tokens; pass one a token", rows.first_keys.size(),
+        rows.batch, rows.length);
+  for (size_t i = 0; i < rows.first_keys.size(); ++i) {
+    const int64_t position = static_cast<int64_t>(i) % rows.length;
+    check(rows.first_keys[i] <= position, "llama: the document of position {} would start at {}, behind it", position,
+          rows.first_keys[i]);
+  }
+  const tensor::Tensor uploaded = tensor::empty(stream, Shape{rows.batch * rows.length}, "first keys", DType::U32);
+  stream.upload(uploaded.buffer(), std::as_bytes(rows.first_keys));
+  return uploaded;
+}
+
+AttentionFunction Llama::causal_attention(const Rows& rows, const tensor::Tensor& first_key) const {
+  check(rows.first_keys.empty() || first_key, "llama: the rows are packed documents; pass their first keys, uploaded");
+  tensor::AttentionShape shape{rows.batch, rows.length, config_.num_attention_heads, config_.num_key_value_heads};
+  shape.first_key = first_key;
   return [shape](const tensor::Context& context, int64_t, const tensor::Tensor& q, const tensor::Tensor& k,
                  const tensor::Tensor& v) { return tensor::attention(context, q, k, v, shape); };
 }

@@ -24,11 +24,14 @@ struct LlamaBlock {
   tensor::Tensor down_proj;            // (F, C)
 };
 
-/// Where the rows of a batch stand: `batch` sequences of `length` tokens, the first at `first_position`.
+/// Where the rows of a batch stand: `batch` sequences of `length` tokens, the first at `first_position`. Positions run on through packed
+/// documents: the rotary embedding sees only differences, so a document's scores are those it has alone.
 struct Rows {
   int64_t batch = 1;
   int64_t length = 0;
   int64_t first_position = 0;
+  /// (batch * length) of packed documents: where in its sequence each position's document starts. Empty: one document a sequence.
+  std::span<const uint32_t> first_keys{};
 };
 
 /// q (rows, H*D), k and v (rows, Hkv*D), rotated already; gives (rows, H*D). Training passes causal attention over the rows
@@ -59,8 +62,8 @@ class Llama {
   /// (rows, V) of hidden states; the caller picks few rows, since V is large.
   tensor::Tensor logits(const tensor::Context& context, const tensor::Tensor& hidden) const;
 
-  /// Causal attention over the rows themselves.
-  AttentionFunction causal_attention(const Rows& rows) const;
+  /// Causal attention over the rows themselves; first_key: rows.first_keys on the device (upload_first_keys), where there are any.
+  AttentionFunction causal_attention(const Rows& rows, const tensor::Tensor& first_key = {}) const;
 
  private:
   /// What a block leaves: its output is stream + update. The sum is made together with the norm that follows.
@@ -87,6 +90,9 @@ class Llama {
   tensor::Tensor head_;        // (V, C): lm_head, or embed_tokens when tied
   tensor::Tensor rope_table_;  // (max_position_embeddings, D)
 };
+
+/// rows.first_keys on the device; an empty buffer when there are none. Throws Error for one that lies behind its position.
+tensor::Tensor upload_first_keys(device::Stream& stream, const Rows& rows);
 
 /// The named tensors of such a model, in the order of the file.
 std::vector<ParameterSpec> llama_parameters(const LlamaConfig& config);

@@ -81,6 +81,7 @@ std::string state_json(const TrainerState& state, const fs::path& folder) {
   object["train_loss"] = state.train_loss;
   object["val_loss"] = state.val_loss ? ordered_json(*state.val_loss) : ordered_json(nullptr);
   object["data_hash"] = state.data_hash;
+  object["data_order"] = state.data_order;
   object["device"] = state.device;
   object["settings"] = state.settings;
   ordered_json hashes = ordered_json::object();
@@ -164,6 +165,12 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   state.seed = field<uint64_t>(object, "seed", path);
   state.train_loss = field<double>(object, "train_loss", path);
   state.data_hash = field<std::string>(object, "data_hash", path);
+  check(object.contains("data_order"),
+        "{}: was made by an older athanor, which took the rows of the text in another order; generate from it, or "
+        "begin a "
+        "new run",
+        path.string());
+  state.data_order = field<std::string>(object, "data_order", path);
   state.device = field<std::string>(object, "device", path);
   state.settings = field<std::string>(object, "settings", path);
   const auto val_loss = object.find("val_loss");

@@ -20,8 +20,9 @@ struct TrainerState {
   double train_loss = 0;           // of the last step
   std::optional<double> val_loss;  // at this step, when it was evaluated
   std::string settings;            // config.yaml of the run
-  std::string data_hash;  // of the token file: the data position is the step together with these tokens and the seed
-  std::string device;     // what computed it: name and threads, since bits may differ on another
+  std::string data_hash;   // of the token file: the data position is the step together with these tokens and the seed
+  std::string data_order;  // data::Loader::order_name: which rows come when
+  std::string device;      // what computed it: name and threads, since bits may differ on another
 };
 
 /// Writes run/checkpoint-<step>, then `latest`. Waits for the device. Throws Error; then the older checkpoints are whole.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "data/encode.h"
 #include "data/text_files.h"
 #include "data/tokenizer_training.h"
 
@@ -15,40 +16,41 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int64_t total_bytes(const data::TextFiles& files) {
-  int64_t bytes = 0;
-  for (const fs::path& path : files.paths) bytes += static_cast<int64_t>(fs::file_size(path));
-  return bytes;
-}
-
 data::TextFiles find_files(const std::vector<std::string>& inputs) {
-  const data::TextFiles files = data::find_text_files({inputs.begin(), inputs.end()});
+  data::TextFiles files = data::find_text_files({inputs.begin(), inputs.end()});
   const std::string skipped = files.skipped_text();
   if (!skipped.empty()) log_info("{}", skipped);
   return files;
 }
 
+data::TextOptions text_options(const TrainSettings& settings) { return {settings.encoding, settings.text_field}; }
+
 data::Tokenizer tokenizer_for(const TrainSettings& settings, const data::TextFiles& files) {
   if (!settings.tokenizer.empty()) return data::Tokenizer::load(settings.tokenizer);
+  const int64_t text_bytes = files.text_bytes();
   data::TokenizerTraining options;
-  options.vocab_size = settings.vocab_size > 0 ? settings.vocab_size : automatic_vocab_size(total_bytes(files));
+  options.vocab_size = settings.vocab_size > 0 ? settings.vocab_size : automatic_vocab_size(text_bytes);
   options.split = data::split_from_name(settings.split);
   options.threads = static_cast<int>(settings.threads);
   log_info("training a tokenizer of {} entries on {} files, {:.1f} MB", options.vocab_size, files.paths.size(),
-           static_cast<double>(total_bytes(files)) * 1e-6);
-  return data::train_tokenizer(data::document_source(files, settings.encoding), options);
+           static_cast<double>(text_bytes) * 1e-6);
+  return data::train_tokenizer(data::text_source(files, text_options(settings)), options);
 }
 
-data::TokenData encode_files(const TrainSettings& settings, const data::TextFiles& files,
-                             const data::Tokenizer& tokenizer) {
-  return data::encode_documents(data::document_source(files, settings.encoding), tokenizer,
-                                static_cast<int>(settings.threads));
+data::EncodedTexts encode_files(const TrainSettings& settings, const data::TextFiles& files,
+                                const data::Tokenizer& tokenizer, const fs::path& path) {
+  const data::EncodedTexts encoded =
+      data::encode_to_file(files, text_options(settings), tokenizer, static_cast<int>(settings.threads), path);
+  if (encoded.empty_documents > 0) log_info("{} documents are empty and left out", encoded.empty_documents);
+  return encoded;
 }
 
-std::optional<data::TokenData> read_validation(const TrainSettings& settings, const data::Tokenizer& tokenizer) {
+std::optional<data::TokenData> read_validation(const TrainSettings& settings, const data::Tokenizer& tokenizer,
+                                               const RunFolder& run) {
   if (settings.validation_data.empty()) return std::nullopt;
   if (data::is_token_file(settings.validation_data)) return data::TokenData::open(settings.validation_data);
-  return encode_files(settings, find_files({settings.validation_data}), tokenizer);
+  encode_files(settings, find_files({settings.validation_data}), tokenizer, run.validation_tokens());
+  return data::TokenData::open(run.validation_tokens());
 }
 
 bool is_single_token_file(const TrainSettings& settings) {
@@ -56,7 +58,7 @@ bool is_single_token_file(const TrainSettings& settings) {
          data::is_token_file(settings.data.front());
 }
 
-PreparedData open_token_file(const TrainSettings& settings) {
+PreparedData open_token_file(const TrainSettings& settings, const RunFolder& run) {
   data::TokenData tokens = data::TokenData::open(settings.data.front());
   check(tokens.tokenizer() || !settings.tokenizer.empty(),
         "{}: holds no tokenizer; name it with --tokenizer tokenizer.json", settings.data.front());
@@ -64,8 +66,8 @@ PreparedData open_token_file(const TrainSettings& settings) {
   check(tokens.vocab_size() <= tokenizer.vocab_size(),
         "{}: holds ids up to {} but {} has {} entries; they do not belong together", settings.data.front(),
         tokens.vocab_size() - 1, settings.tokenizer, tokenizer.vocab_size());
-  std::optional<data::TokenData> validation = read_validation(settings, tokenizer);
-  return {std::move(tokens), std::move(validation), std::move(tokenizer), false};
+  std::optional<data::TokenData> validation = read_validation(settings, tokenizer, run);
+  return {std::move(tokens), std::move(validation), std::move(tokenizer), false, 0};
 }
 
 }  // namespace
@@ -77,35 +79,44 @@ int64_t automatic_vocab_size(int64_t text_bytes) {
   return std::min(kLargest, kSmallest * static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(megabytes))));
 }
 
-PreparedData prepare_data(const TrainSettings& settings) {
-  if (is_single_token_file(settings)) return open_token_file(settings);
+PreparedData prepare_data(const TrainSettings& settings, const RunFolder& run) {
+  if (is_single_token_file(settings)) return open_token_file(settings, run);
   for (const std::string& path : settings.data) {
     check(!fs::is_regular_file(path) || !data::is_token_file(path),
           "{}: is a token file; pass it alone, not among texts", path);
   }
+  check(settings.data_weights.empty() || settings.data_weights.size() == settings.data.size(),
+        "train: data_weights has {} numbers for {} of data; give one for each", settings.data_weights.size(),
+        settings.data.size());
   const data::TextFiles files = find_files(settings.data);
   data::Tokenizer tokenizer = tokenizer_for(settings, files);
-  data::TokenData tokens = encode_files(settings, files, tokenizer);
+  const data::EncodedTexts encoded = encode_files(settings, files, tokenizer, run.tokens());
+  data::TokenData tokens = data::TokenData::open(run.tokens());
   log_info("{} documents, {} tokens of {} entries", tokens.num_documents(), tokens.num_tokens(),
            tokenizer.vocab_size());
-  std::optional<data::TokenData> validation = read_validation(settings, tokenizer);
-  return {std::move(tokens), std::move(validation), std::move(tokenizer), true};
+  std::optional<data::TokenData> validation = read_validation(settings, tokenizer, run);
+  return {std::move(tokens), std::move(validation), std::move(tokenizer), true, encoded.text_bytes};
+}
+
+data::LoaderOptions loader_options(const TrainSettings& settings, const PreparedData& data) {
+  data::LoaderOptions options;
+  options.length = settings.max_length;
+  options.seed = settings.seed;
+  options.validation_split = settings.validation_split;
+  options.validation = data.validation;
+  options.packing = data::packing_from_name(settings.packing);
+  options.weights = settings.data_weights;
+  return options;
 }
 
 PreparedData reopen_data(const TrainSettings& settings, const RunFolder& run) {
-  if (!fs::exists(run.tokens())) return prepare_data(settings);
+  if (!fs::exists(run.tokens())) return prepare_data(settings, run);
   data::TokenData tokens = data::TokenData::open(run.tokens());
   check(tokens.tokenizer().has_value(), "{}: holds no tokenizer; the file was altered", run.tokens().string());
   data::Tokenizer tokenizer = *tokens.tokenizer();
   std::optional<data::TokenData> validation;
   if (fs::exists(run.validation_tokens())) validation = data::TokenData::open(run.validation_tokens());
-  return {std::move(tokens), std::move(validation), std::move(tokenizer), true};
-}
-
-void save_data(const PreparedData& data, const RunFolder& run) {
-  if (!data.is_from_text) return;
-  data::write_token_file(run.tokens(), data.tokens);
-  if (data.validation) data::write_token_file(run.validation_tokens(), *data.validation);
+  return {std::move(tokens), std::move(validation), std::move(tokenizer), true, 0};
 }
 
 std::string hash_of(const PreparedData& data) { return hash_hex(data.tokens.bytes()); }

@@ -1,5 +1,5 @@
-// From the settings to what a run trains on: text becomes a tokenizer and tokens, a token file is opened. Nothing is written until
-// everything was found good.
+// From the settings to what a run trains on: text becomes a tokenizer and a token file in the run folder, a token file is opened.
+// Memory does not grow with the text.
 #pragma once
 
 #include "data/loader.h"
@@ -15,17 +15,19 @@ struct PreparedData {
   data::TokenData tokens;
   std::optional<data::TokenData> validation;  // of settings.validation_data
   data::Tokenizer tokenizer;
-  bool is_from_text = false;  // tokens were made here and belong into the run folder
+  bool is_from_text = false;  // the tokens were made here and lie in the run folder
+  int64_t text_bytes = 0;     // of that text, as UTF-8
 };
 
-/// Reads the data that the settings name. Throws Error for what cannot be trained on.
-PreparedData prepare_data(const TrainSettings& settings);
+/// Reads the data that the settings name; the tokens of text are written into the run folder, which is there already. Throws Error for
+/// what cannot be trained on.
+PreparedData prepare_data(const TrainSettings& settings, const RunFolder& run);
+
+/// How the loader of a run is made from its settings (max_length is resolved).
+data::LoaderOptions loader_options(const TrainSettings& settings, const PreparedData& data);
 
 /// A run's own tokens and tokenizer, for resuming; falls back to prepare_data when the run was begun on a token file.
 PreparedData reopen_data(const TrainSettings& settings, const RunFolder& run);
-
-/// Writes tokenizer and tokens made from text into the run folder.
-void save_data(const PreparedData& data, const RunFolder& run);
 
 /// Hash of the tokens, by which a resumed run knows that they are still the same.
 std::string hash_of(const PreparedData& data);

@@ -52,17 +52,62 @@ void keep_kernel_files(const RunFolder& run, TrainSettings& settings) {
   }
 }
 
+/// A run folder that is being begun, held against others. Unless it is kept, what was made for it goes again.
+class RunDraft {
+ public:
+  explicit RunDraft(const RunFolder& run) : run_(run) {
+    std::error_code ignored;
+    for (fs::path path = fs::absolute(run.path()).lexically_normal();
+         !fs::exists(path, ignored) && path.has_relative_path(); path = path.parent_path()) {
+      if (path.has_filename()) made_.push_back(path);
+    }
+    try {
+      run.create();
+      lock_.emplace(run.path());
+    } catch (...) {
+      remove_folders();
+      throw;
+    }
+    had_tokens_ = fs::exists(run.tokens());
+    had_validation_ = fs::exists(run.validation_tokens());
+  }
+  RunDraft(const RunDraft&) = delete;
+  RunDraft& operator=(const RunDraft&) = delete;
+  ~RunDraft() {
+    if (is_kept_) return;
+    std::error_code ignored;
+    if (!had_tokens_) fs::remove(run_.tokens(), ignored);
+    if (!had_validation_) fs::remove(run_.validation_tokens(), ignored);
+    lock_.reset();
+    remove_folders();
+  }
+
+  void keep() { is_kept_ = true; }
+
+ private:
+  void remove_folders() const {
+    std::error_code ignored;  // a folder that is not empty stays
+    for (const fs::path& path : made_) fs::remove(path, ignored);
+  }
+
+  RunFolder run_;
+  std::vector<fs::path> made_;  // innermost first
+  std::optional<FolderLock> lock_;
+  bool had_tokens_ = false;
+  bool had_validation_ = false;
+  bool is_kept_ = false;
+};
+
 TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
   const RunFolder run(settings.output_dir);
-  std::optional<FolderLock> lock;
-  if (resume == Resume::Yes && fs::is_directory(run.path())) lock.emplace(run.path());
-  PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings);
+  RunDraft draft(run);
+  check_folder(settings, run, resume);  // again, now that nobody else can begin here
+  PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings, run);
   resolve_settings(device, settings, data);
   write_down_device(device.info(), settings);
   log_info("{}", plan_text(settings, data));
 
   const std::optional<CheckpointEntry> latest = resume == Resume::Yes ? run.latest() : std::nullopt;
-  const PreparedData kept = data;
   Trainer trainer(device, settings, std::move(data), run);
   if (latest) {
     trainer.resume(latest->path);
@@ -70,40 +115,40 @@ TrainResult train_on(device::Device& device, TrainSettings settings, Resume resu
   } else if (resume == Resume::Yes) {
     log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
   }
-  run.create();
+  draft.keep();
   keep_kernel_files(run, settings);
-  if (!lock) lock.emplace(run.path());
-  check_folder(settings, run, resume);  // again, now that nobody else can begin here
   write_file(run.config(), to_yaml(settings));
-  if (!fs::exists(run.tokens())) save_data(kept, run);
   return trainer.run(hooks);
 }
 
 }  // namespace
 
+void complete_model(TrainSettings& settings, const data::Tokenizer& tokenizer) {
+  nn::LlamaConfig& model = settings.model_config;
+  model.vocab_size = tokenizer.vocab_size();
+  model.eos_token_id = tokenizer.end_of_text();
+  if (model.num_hidden_layers == 0) model.num_hidden_layers = 4;
+  if (model.intermediate_size == 0) model.intermediate_size = (model.hidden_size * 8 / 3 + 31) / 32 * 32;
+  if (model.num_attention_heads == 0) model.num_attention_heads = std::max<int64_t>(1, model.hidden_size / 64);
+  if (model.max_position_embeddings == 0) {
+    model.max_position_embeddings = settings.max_length > 0 ? settings.max_length : 256;
+  }
+  model.complete("model_config");
+}
+
 void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory) {
   nn::LlamaConfig& model = settings.model_config;
   model.vocab_size = data.tokenizer.vocab_size();
-  model.eos_token_id = data.tokenizer.end_of_text();
   if (data.is_from_text && settings.tokenizer.empty()) settings.vocab_size = model.vocab_size;
-  if (model.hidden_size == 0) {
-    size_model(device.stream(), settings, data.tokens.num_tokens());
-  } else {
-    if (model.num_hidden_layers == 0) model.num_hidden_layers = 4;
-    if (model.intermediate_size == 0) model.intermediate_size = (model.hidden_size * 8 / 3 + 31) / 32 * 32;
-    if (model.num_attention_heads == 0) model.num_attention_heads = std::max<int64_t>(1, model.hidden_size / 64);
-    if (model.max_position_embeddings == 0)
-      model.max_position_embeddings = settings.max_length > 0 ? settings.max_length : 256;
-  }
-  model.complete("model_config");
+  if (model.hidden_size == 0) size_model(device.stream(), settings, data.tokens.num_tokens());
+  complete_model(settings, data.tokenizer);
   if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
   check(settings.max_length <= model.max_position_embeddings,
         "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
         "or lengthen the other",
         settings.max_length, model.max_position_embeddings);
   // Text that makes no block is refused before anything is measured.
-  const data::Loader loader(data.tokens,
-                            {settings.max_length, settings.seed, settings.validation_split, data.validation});
+  const data::Loader loader(data.tokens, loader_options(settings, data));
   // So is what does not fit the device, with what would.
   if (memory == MemoryCheck::Yes) check_memory(device, settings, loader.validation_blocks());
   set_steps_from_minutes(device.stream(), settings);
@@ -114,15 +159,18 @@ std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
   const nn::LlamaConfig& model = settings.model_config;
   const int64_t step_tokens =
       settings.per_device_train_batch_size * settings.gradient_accumulation_steps * settings.max_length;
-  const double epochs =
-      static_cast<double>(step_tokens * settings.max_steps) / static_cast<double>(data.tokens.num_tokens());
+  const data::Loader loader(data.tokens, loader_options(settings, data));
+  std::string epochs;
+  for (const double times : loader.epochs_of(step_tokens * settings.max_steps / settings.max_length)) {
+    epochs += fmt::format("{}{:.1f}", epochs.empty() ? "" : ", ", times);
+  }
   return fmt::format(
       "model: {:.2f} M weights ({} layers, width {}, {} heads, {} key/value heads, feed-forward {}, vocabulary {}, "
       "context {}); "
-      "{} steps of {} tokens, {:.1f} times through {} tokens",
+      "{} steps of {} tokens, {} times through {} tokens",
       static_cast<double>(model.num_weights()) * 1e-6, model.num_hidden_layers, model.hidden_size,
       model.num_attention_heads, model.num_key_value_heads, model.intermediate_size, model.vocab_size,
-      model.max_position_embeddings, settings.max_steps, step_tokens, epochs, data.tokens.num_tokens());
+      model.max_position_embeddings, settings.max_steps, step_tokens, epochs, loader.train_tokens());
 }
 
 std::optional<TrainSettings> settings_of_run(const RunFolder& run) {

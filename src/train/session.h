@@ -1,4 +1,4 @@
-// A whole training run: from settings to the finished folder. Everything that can be refused is refused before the first file is written.
+// A whole training run: from settings to the finished folder. What is refused leaves nothing behind.
 #pragma once
 
 #include "train/trainer.h"
@@ -22,6 +22,9 @@ std::optional<TrainSettings> settings_of_run(const RunFolder& run);
 
 /// Several lines about what is going to be trained, for the log.
 std::string plan_text(const TrainSettings& settings, const PreparedData& data);
+
+/// Fills what a model of a given hidden_size leaves open. Throws Error for sizes that make no model.
+void complete_model(TrainSettings& settings, const data::Tokenizer& tokenizer);
 
 enum class MemoryCheck { No, Yes };
 

@@ -32,6 +32,19 @@ double parse_number(const std::string& text) {
   return value;
 }
 
+/// Each value is a number or several with commas between them.
+std::vector<double> parse_numbers(const Values& values) {
+  std::vector<double> numbers;
+  for (const std::string& value : values) {
+    for (size_t begin = 0; begin <= value.size() && !value.empty();) {
+      const size_t end = std::min(value.find(',', begin), value.size());
+      numbers.push_back(parse_number(value.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+  }
+  return numbers;
+}
+
 bool parse_boolean(const std::string& text) {
   check(text == "true" || text == "false", "\"{}\" is no value for it; give true or false", text);
   return text == "true";
@@ -91,6 +104,17 @@ std::vector<SettingKey> make_keys() {
   return {
       {"data", "text files and folders, or one token file", true, [](S& s, const Values& values) { s.data = values; },
        [](const S& s) { return s.data; }},
+      {"data_weights",
+       "numbers with commas, one for each of data: the share of the rows that it gets; empty: as large as it is", true,
+       [](S& s, const Values& values) { s.data_weights = parse_numbers(values); },
+       [](const S& s) {
+         Values values;
+         for (const double weight : s.data_weights) values.push_back(fmt::format("{}", weight));
+         return values;
+       }},
+      text("text_field", "field of a .jsonl file's lines that holds the text", &S::text_field),
+      text("packing", "documents: of the documents in a row each sees itself alone; naive: the row is one text",
+           &S::packing),
       text("encoding", "encoding of text that is not UTF-8, by iconv's name", &S::encoding),
       text("tokenizer", "tokenizer.json; empty: one is trained on the data", &S::tokenizer),
       key(
@@ -144,8 +168,8 @@ std::vector<SettingKey> make_keys() {
           [](const S& s) { return fmt::format("{}", s.seed); }),
       text("device", "auto, cpu, webgpu or webgpu:N", &S::device),
       integer("threads", "threads of the CPU device; 0: all", &S::threads),
-      {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it", true,
-       [](S& s, const Values& values) { s.kernel = values; }, [](const S& s) { return s.kernel; }},
+      {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it",
+       true, [](S& s, const Values& values) { s.kernel = values; }, [](const S& s) { return s.kernel; }},
   };
 }
 
@@ -318,6 +342,11 @@ void TrainSettings::validate() const {
   check(max_grad_norm >= 0, "train: max_grad_norm is {}; it must be at least 0", max_grad_norm);
   check(validation_split > 0 && validation_split < 1, "train: validation_split is {}; it must lie between 0 and 1",
         validation_split);
+  check(packing == "documents" || packing == "naive",
+        "train: packing is \"{}\"; known are documents (each sees itself alone) and naive", packing);
+  for (const double weight : data_weights) {
+    check(weight > 0, "train: data_weights holds {}; weights must lie above 0", weight);
+  }
   check(split == "tekken" || split == "gpt2" || split == "llama3",
         "train: split is \"{}\"; known are tekken, gpt2 and llama3", split);
   check(logging_steps > 0, "train: logging_steps is 0; it must be at least 1");

@@ -16,9 +16,13 @@ namespace athanor::train {
 struct TrainSettings {
   // What is trained on.
   std::vector<std::string> data;  // text files and folders, or one token file
-  std::string encoding;           // of text that is not UTF-8 (iconv's name); empty: UTF-8, or by byte-order mark
-  std::string tokenizer;          // tokenizer.json; empty: one is trained
-  int64_t vocab_size = 0;         // of a tokenizer that is trained; 0: by the size of the text
+  std::vector<double>
+      data_weights;                 // of them, or of the token file's sources: their shares of the rows; empty: by size
+  std::string text_field = "text";  // of a line of a .jsonl file
+  std::string packing = "documents";  // documents, naive (data/loader.h)
+  std::string encoding;               // of text that is not UTF-8 (iconv's name); empty: UTF-8, or by byte-order mark
+  std::string tokenizer;              // tokenizer.json; empty: one is trained
+  int64_t vocab_size = 0;             // of a tokenizer that is trained; 0: by the size of the text
   std::string split = "tekken";
   double validation_split = 0.01;
   std::string validation_data;  // a file or folder of its own instead of a share of the data
@@ -54,8 +58,8 @@ struct TrainSettings {
   uint64_t seed = 1;
 
   std::string device = "auto";
-  int64_t threads = 0;               // CPU workers; 0: all
-  std::vector<std::string> kernel;   // NAME=FILE.wgsl: shaders of the user (train/kernel_files.h)
+  int64_t threads = 0;              // CPU workers; 0: all
+  std::vector<std::string> kernel;  // NAME=FILE.wgsl: shaders of the user (train/kernel_files.h)
 
   /// Throws Error, naming the key, for values that make no run.
   void validate() const;

@@ -37,9 +37,18 @@ TEST_F(SettingsFile, IsReadWithGroupsAndLists) {
   EXPECT_TRUE(settings.gradient_checkpointing);
 }
 
+TEST_F(SettingsFile, GivesWeightsAsAListOrWithCommas) {
+  EXPECT_EQ(read("data_weights: [2, 0.5]\n").data_weights, (std::vector<double>{2, 0.5}));
+  EXPECT_EQ(read("data_weights: 2,0.5\n").data_weights, (std::vector<double>{2, 0.5}));
+  EXPECT_TRUE(read("data_weights: []\n").data_weights.empty());
+  EXPECT_ERROR(read("data_weights: [2, much]\n"), "data_weights: \"much\" is no value for it");
+  EXPECT_ERROR(read("data_weights: 2,\n"), "data_weights: \"\" is no value for it");
+}
+
 TEST_F(SettingsFile, WrittenAsResolvedIsReadBackTheSame) {
   TrainSettings settings =
       read("data: [\"quoted \\\"name\\\" #1.txt\"]\noutput_dir: runs/x\nlearning_rate: 0.00012345678901234567\n");
+  settings.data_weights = {2, 0.25};
   settings.sample_prompt = "two\nlines: \"yes\" \xF0\x9F\x98\x80";
   const std::string yaml = to_yaml(settings);
   EXPECT_EQ(to_yaml(read(yaml)), yaml);
@@ -82,6 +91,12 @@ TEST(Settings, ThatMakeNoRunAreRefusedByKey) {
   EXPECT_ERROR(settings.validate(), "neither max_steps nor minutes");
   settings.max_steps = 1;
   settings.validate();
+  settings.packing = "tight";
+  EXPECT_ERROR(settings.validate(), "packing is \"tight\"");
+  settings.packing = "naive";
+  settings.data_weights = {1, 0};
+  EXPECT_ERROR(settings.validate(), "data_weights holds 0");
+  settings.data_weights.clear();
   settings.lr_scheduler_type = "cosin";
   EXPECT_ERROR(settings.validate(), "lr_scheduler_type is \"cosin\"");
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "generate/generator.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "train/schedule.h"
 
 #include <nlohmann/json.hpp>
@@ -12,24 +13,13 @@
 
 namespace athanor::train {
 
+static_assert(data::kNoTarget == kernels::kIgnoreTarget);
+
 namespace {
 
 AdamwSettings adamw_of(const TrainSettings& settings) {
   return {settings.adam_beta1, settings.adam_beta2, settings.adam_epsilon, settings.weight_decay,
           settings.max_grad_norm};
-}
-
-data::LoaderOptions loader_options(const TrainSettings& settings, const PreparedData& data) {
-  data::LoaderOptions options;
-  options.length = settings.max_length;
-  options.seed = settings.seed;
-  options.validation_split = settings.validation_split;
-  options.validation = data.validation;
-  return options;
-}
-
-std::span<const int32_t> as_targets(const std::vector<uint32_t>& ids) {
-  return {reinterpret_cast<const int32_t*>(ids.data()), ids.size()};  // ids are below 2^31
 }
 
 std::string duration(double seconds) {
@@ -73,6 +63,9 @@ void Trainer::resume(const std::filesystem::path& checkpoint) {
     log_warning("{}: was made on {}; on {} the run goes on but not with the very same bits", where, state.device,
                 identity_of(device_.info()));
   }
+  const std::string order = data_order();
+  check(state.data_order == order, "{}: took its rows as \"{}\" but the settings say \"{}\"; resume with the same",
+        where, state.data_order, order);
   load_checkpoint(stream_, checkpoint, model_, train_step_.optimizer());
   train_step_.set_applied_steps(state.applied_steps);
   step_ = state.step;
@@ -134,20 +127,28 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
 
 bool Trainer::is_due(int64_t every) const { return every > 0 && step_ % every == 0; }
 
+std::string Trainer::data_order() const {
+  return loader_.order_name(settings_.per_device_train_batch_size * settings_.gradient_accumulation_steps);
+}
+
 void Trainer::do_step(int64_t step) {
   const int64_t rows = settings_.per_device_train_batch_size;
   const int64_t all_rows = rows * settings_.gradient_accumulation_steps;
-  const int64_t targets = all_rows * settings_.max_length;
-  train_step_.begin(targets);
+  std::vector<data::Batch> batches;
+  int64_t targets = 0;
   for (int64_t micro = 0; micro < settings_.gradient_accumulation_steps; ++micro) {
-    const data::Batch batch = loader_.batch(step, all_rows, micro * rows, rows);
-    train_step_.add(batch.tokens, as_targets(batch.targets), {rows, settings_.max_length});
+    batches.push_back(loader_.batch(step, all_rows, micro * rows, rows));
+    targets += batches.back().num_targets();
   }
-  trained_tokens_ += targets;
+  train_step_.begin(targets);
+  for (const data::Batch& batch : batches) {
+    train_step_.add(batch.tokens, batch.targets, {rows, settings_.max_length, 0, batch.first_keys});
+  }
 }
 
 void Trainer::report(const StepReport& report, int64_t step, std::optional<double> val_loss) {
   train_loss_ = report.loss;
+  trained_tokens_ += report.targets;  // they differ from step to step
   if (!report.was_applied) {
     log_warning("step {}: the gradients were not finite; the step changed nothing", step);
   }
@@ -163,7 +164,7 @@ void Trainer::report(const StepReport& report, int64_t step, std::optional<doubl
   line["learning_rate"] = report.learning_rate;
   line["grad_norm"] = report.gradient_norm;
   line["tokens_per_second"] = std::round(rate_ * 10) / 10;
-  line["trained_tokens"] = step * report.targets;
+  line["trained_tokens"] = trained_tokens_;
   if (val_loss) line["val_loss"] = *val_loss;
   metrics_->append(line.dump());
 }
@@ -185,7 +186,7 @@ double Trainer::evaluate() {
   for (int64_t first = 0; first < most; first += rows) {
     const int64_t count = std::min(rows, most - first);
     const data::Batch batch = loader_.validation_batch(first, count);
-    evaluation.add(batch.tokens, as_targets(batch.targets), {count, settings_.max_length});
+    evaluation.add(batch.tokens, batch.targets, {count, settings_.max_length, 0, batch.first_keys});
   }
   return evaluation.mean_loss();
 }
@@ -225,6 +226,7 @@ void Trainer::save(std::optional<double> val_loss) {
   state.val_loss = val_loss;
   state.settings = to_yaml(settings_);
   state.data_hash = data_hash_;
+  state.data_order = data_order();
   state.device = identity_of(device_.info());
   save_checkpoint(stream_, run_, model_, train_step_.optimizer(), data_.tokenizer, state);
   remove_old_checkpoints(run_, settings_.save_total_limit);

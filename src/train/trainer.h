@@ -45,6 +45,7 @@ class Trainer {
 
  private:
   void do_step(int64_t step);
+  std::string data_order() const;
   void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
   double evaluate();
   void write_sample(int64_t step);
@@ -65,8 +66,8 @@ class Trainer {
   std::optional<JsonLines> metrics_;
   std::optional<JsonLines> samples_;
 
-  int64_t step_ = 0;  // completed
-  int64_t trained_tokens_ = 0;
+  int64_t step_ = 0;            // completed
+  int64_t trained_tokens_ = 0;  // of the steps that were reported
   double train_loss_ = 0;
   std::optional<double> val_loss_;  // the last one
   std::string sample_;
