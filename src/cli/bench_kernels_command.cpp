@@ -23,6 +23,7 @@ struct BenchKernelsSettings {
   std::string filter;
   int64_t bytes = 0;  // 0: by device
   double seconds = 0.3;
+  std::string precision = "highest";
   bool json = false;
 };
 
@@ -52,7 +53,9 @@ Row measure_row(device::Stream& stream, const kernels::KernelInfo& kernel, const
   Row row;
   row.kernel = kernel.name;
   try {
-    const kernels::KernelBench bench = kernel.bench(stream, settings.bytes);
+    const auto precision = kernels::matmul_precision_of(settings.precision).value();
+    const kernels::KernelBench bench = kernel.rounded_bench ? kernel.rounded_bench(stream, settings.bytes, precision)
+                                                            : kernel.bench(stream, settings.bytes);
     row.result = kernels::measure(stream, bench, settings.seconds);
   } catch (const Error& refused) {
     row.error = refused.what();
@@ -128,6 +131,8 @@ std::vector<kernels::KernelInfo> chosen_kernels(const std::string& filter) {
 void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progress) {
   check(settings.seconds > 0 && settings.seconds <= 60, "bench kernels: --seconds is {}; pass more than 0 and at most 60",
         settings.seconds);
+  check(kernels::matmul_precision_of(settings.precision).has_value(),
+        "bench kernels: --float32-matmul-precision is \"{}\"; known are highest, high and medium", settings.precision);
   const std::vector<kernels::KernelInfo> table = chosen_kernels(settings.filter);
   settings.device.kernel_files = train::read_kernel_files(settings.kernel_files);
   const std::unique_ptr<device::Device> device = open_device_and_say(settings.device);
@@ -146,6 +151,7 @@ void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progre
   report["driver"] = device->info().driver;
   report["library"] = device->info().library;
   report["operand_bytes"] = settings.bytes;
+  report["float32_matmul_precision"] = settings.precision;
   report["arithmetic_flops_per_second"] = peaks.flops_per_second;
   report["copy_bytes_per_second"] = peaks.copy_bytes_per_second;
   report["kernels"] = ordered_json::array();
@@ -163,6 +169,8 @@ void add_bench_kernels_command(CLI::App& bench) {
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE");
   command->add_option("--seconds", settings->seconds, "Time for each kernel")->type_name("S");
+  command->add_option("--float32-matmul-precision", settings->precision, "Of matrix products: highest, high or medium")
+      ->type_name("NAME");
   command->add_flag("--json", settings->json, "Print one JSON object");
   add_kernel_option(*command, settings->kernel_files);
   add_device_options(*command, settings->device);

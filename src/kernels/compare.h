@@ -23,6 +23,12 @@ struct CaseResult {
 /// (2 to 3 units each).
 double allowed_f32(int64_t reduction_length);
 
+/// Allowed error of products whose factors were rounded to one f16 (2^-12 of each on average, with random signs over the sum: 2.4e-4
+/// measured at 4096 terms), or split into two. There 2^-22 of each factor is lost, but matrix units cut off what they add, which at 4096
+/// terms was 1.5e-5.
+inline constexpr double kAllowedF16Factors = 1e-3;
+inline constexpr double kAllowedSplitF16Factors = 2e-5;
+
 /// Compares and keeps the worst of several tensors in `result`. A NaN or infinity on one side only counts as infinite error.
 /// largest_term: where a tensor is a difference of larger terms (a gradient that nearly cancels), their largest magnitude; the error is
 /// then relative to it, since the terms' own rounding is what f32 allows.

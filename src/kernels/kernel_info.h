@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "kernels/compare.h"
+#include "kernels/matmul/matmul_precision.h"
 
 #include <functional>
 #include <string>
@@ -15,6 +16,7 @@ struct KernelCase {
   std::string name;                                // "rows 257, columns 65"
   bool in_doctor = false;                          // short enough for a check on the user's device
   std::function<CaseResult(device::Stream&)> run;  // makes inputs, launches, compares with the plain loop
+  bool is_rounded = false;  // of a precision below f32: no part of the check at an adapter's first use, as training's default is f32
 };
 
 /// What `bench kernels` measures: one launch of the door on operands that were made beforehand.
@@ -35,6 +37,8 @@ struct KernelInfo {
   std::vector<KernelCase> cases;
   MakeBench bench = {};
   std::string folder = {};  // of src/kernels, whose chapter teaches it; set by the table
+  /// The same benchmark where factors may be rounded; empty for kernels without.
+  std::function<KernelBench(device::Stream&, int64_t bytes, MatMulPrecision)> rounded_bench = {};
 };
 
 /// Every kernel of every folder, in alphabetical order of the folders. Written by the build.

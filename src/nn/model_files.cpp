@@ -91,6 +91,7 @@ void upload_tensor(device::Stream& stream, const Parameter& parameter, const Ten
   std::vector<float> values = as_floats(entry, parameter.spec.name, path);
   if (parameter.spec.layout == FileLayout::Transposed) values = transposed(values, wanted[0], wanted[1]);
   stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
+  parameter.values.values_changed();
 }
 
 }  // namespace

@@ -73,6 +73,11 @@ void Parameters::initialize(device::Stream& stream, uint64_t seed) {
     }
     stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
   }
+  weights_changed();
+}
+
+void Parameters::weights_changed() const {
+  for (const Parameter& parameter : parameters_) parameter.values.values_changed();
 }
 
 void Parameters::clear_gradients() {

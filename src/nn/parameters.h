@@ -57,6 +57,8 @@ class Parameters {
 
   /// Initial values, keyed by (seed, tensor index, element).
   void initialize(device::Stream& stream, uint64_t seed);
+  /// After anything wrote weights: scales that products measured on them are forgotten.
+  void weights_changed() const;
   /// Before the first micro-batch of a step: gradients count as unwritten.
   void clear_gradients();
   /// After the last one: a gradient that nobody wrote becomes zero.

@@ -119,13 +119,17 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
   const Tensor d_x = wants_gradient && x.needs_gradient() ? empty(stream, x.shape(), "d_x of the head") : Tensor();
   const int64_t chunk = rows_per_chunk(stream.device().info(), rows, vocabulary);
   const Tensor logits = empty(stream, Shape{chunk, vocabulary}, "logits of a chunk");
+  const kernels::MatMulPrecision precision = context.matmul_precision;
   for (int64_t begin = 0; begin < rows; begin += chunk) {
     const int64_t count = std::min(chunk, rows - begin);
+    Buffer x_scale;  // of this chunk
+    Buffer d_scale;  // of its logits' gradient
     const Buffer x_chunk = x.buffer().slice(begin * columns * 4, count * columns * 4);
     const Buffer logits_chunk = logits.buffer().slice(0, count * vocabulary * 4);
     const Buffer targets_chunk = targets_on_device.buffer().slice(begin * 4, count * 4);
     const Buffer losses_chunk = losses.buffer().slice(begin * 4, count * 4);
-    kernels::matmul_t(stream, {x_chunk, head.buffer(), logits_chunk, count, vocabulary, columns});
+    kernels::matmul_t(stream, {x_chunk, head.buffer(), logits_chunk, count, vocabulary, columns, Accumulate::No,
+                               DType::F32, precision, &x_scale, head.kept_scale()});
     if (!wants_gradient) {
       kernels::cross_entropy(stream, {logits_chunk, targets_chunk, losses_chunk, count, vocabulary, terms, {}, {}});
       continue;
@@ -134,11 +138,13 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
         stream, {logits_chunk, targets_chunk, losses_chunk, scale, count, vocabulary, terms, {}, {}});
     if (d_x) {
       const Buffer d_x_chunk = d_x.buffer().slice(begin * columns * 4, count * columns * 4);
-      kernels::matmul(stream, {logits_chunk, head.buffer(), d_x_chunk, count, columns, vocabulary});
+      kernels::matmul(stream, {logits_chunk, head.buffer(), d_x_chunk, count, columns, vocabulary, Accumulate::No,
+                               DType::F32, precision, &d_scale, head.kept_scale()});
     }
     if (head.needs_gradient()) {
       const Tensor::GradientSlot slot = head.gradient_slot(stream);
-      kernels::matmul_at(stream, {logits_chunk, x_chunk, slot.buffer, vocabulary, columns, count, slot.accumulate});
+      kernels::matmul_at(stream, {logits_chunk, x_chunk, slot.buffer, vocabulary, columns, count, slot.accumulate,
+                                  DType::F32, precision, &d_scale, &x_scale});
     }
   }
   kernels::sum(stream, {losses.buffer(), loss_sum, rows, Accumulate::Yes});

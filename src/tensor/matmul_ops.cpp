@@ -31,17 +31,22 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
         w.shape().to_string(), k);
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul");
-  kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const kernels::MatMulPrecision precision = context.matmul_precision;
+  kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k, Accumulate::No, DType::F32, precision,
+                                   x.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
-    context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
+    context.tape->record(y, [x, w, y, m, n, k, precision](Stream& stream) {
+      Buffer d_scale;  // of y's gradient, for both products
       if (w.needs_gradient()) {
         const Tensor::GradientSlot slot = w.gradient_slot(stream);
-        kernels::matmul_at(stream, {x.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
+        kernels::matmul_at(stream, {x.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate, DType::F32,
+                                    precision, x.kept_scale(), &d_scale});
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+        kernels::matmul_t(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate, DType::F32,
+                                   precision, &d_scale, w.kept_scale()});
       }
     });
   }
@@ -57,17 +62,22 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
         w.shape().to_string(), k);
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul_t");
-  kernels::matmul_t(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const kernels::MatMulPrecision precision = context.matmul_precision;
+  kernels::matmul_t(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k, Accumulate::No, DType::F32, precision,
+                                     x.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
-    context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
+    context.tape->record(y, [x, w, y, m, n, k, precision](Stream& stream) {
+      Buffer d_scale;  // of y's gradient, for both products
       if (w.needs_gradient()) {
         const Tensor::GradientSlot slot = w.gradient_slot(stream);
-        kernels::matmul_at(stream, {y.gradient(), x.buffer(), slot.buffer, n, k, m, slot.accumulate});
+        kernels::matmul_at(stream, {y.gradient(), x.buffer(), slot.buffer, n, k, m, slot.accumulate, DType::F32,
+                                    precision, &d_scale, x.kept_scale()});
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+        kernels::matmul(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate, DType::F32, precision,
+                                 &d_scale, w.kept_scale()});
       }
     });
   }
@@ -83,20 +93,25 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
         gate.shape().last(), w.shape().to_string(), k);
   const int64_t m = gate.shape().num_rows();
   Tensor y = empty(context.stream, with_last(gate.shape(), n), "swiglu_matmul");
-  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const kernels::MatMulPrecision precision = context.matmul_precision;
+  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k, DType::F32,
+                                            precision, gate.kept_scale(), up.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&gate, &up, &w})) {
     y.set_needs_gradient(true);
-    context.tape->record(y, [gate, up, w, y, m, n, k](Stream& stream) {
+    context.tape->record(y, [gate, up, w, y, m, n, k, precision](Stream& stream) {
+      Buffer d_scale;  // of y's gradient, for both products
       if (w.needs_gradient()) {
         const Tensor::GradientSlot slot = w.gradient_slot(stream);
-        kernels::matmul_at_swiglu_a(stream,
-                                    {gate.buffer(), up.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate});
+        kernels::matmul_at_swiglu_a(
+            stream, {gate.buffer(), up.buffer(), y.gradient(), slot.buffer, k, n, m, slot.accumulate, DType::F32,
+                     precision, gate.kept_scale(), up.kept_scale(), &d_scale});
       }
       if (gate.needs_gradient() || up.needs_gradient()) {
         const Tensor d_hidden = empty(stream, gate.shape(), "d_hidden");
         const Tensor d_gate = empty(stream, gate.shape(), "d_gate");
         const Tensor d_up = empty(stream, gate.shape(), "d_up");
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n});
+        kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n, Accumulate::No, DType::F32,
+                                   precision, &d_scale, w.kept_scale()});
         kernels::silu_gate_backward(
             stream, {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});
         if (gate.needs_gradient()) gate.add_gradient(stream, d_gate.buffer());

@@ -46,14 +46,15 @@ bool is_recorded(const Context& context, std::initializer_list<const Tensor*> in
 
 Tensor checkpoint(const Context& context, const Tensor& x,
                   const std::function<Tensor(const Context&, const Tensor&)>& block) {
-  Tensor out = block(Context{context.stream, nullptr}, x);
+  const kernels::MatMulPrecision precision = context.matmul_precision;
+  Tensor out = block(Context{context.stream, nullptr, precision}, x);
   if (context.tape == nullptr) return out;
   out.set_needs_gradient(true);
-  context.tape->record(out, [x, out, block](Stream& stream) {
+  context.tape->record(out, [x, out, block, precision](Stream& stream) {
     Tape inner;
     Tensor input(x.buffer(), x.shape(), x.dtype());
     input.set_needs_gradient(x.needs_gradient());
-    const Tensor again = block(Context{stream, &inner}, input);
+    const Tensor again = block(Context{stream, &inner, precision}, input);
     again.add_gradient(stream, out.gradient());
     inner.run_backward(stream);
     if (x.needs_gradient() && input.gradient()) x.add_gradient(stream, input.gradient());

@@ -1,6 +1,7 @@
 // The tape of one step: each op adds the function that turns its output's gradient into its inputs'. Run once, backwards.
 #pragma once
 
+#include "kernels/matmul/matmul_precision.h"
 #include "tensor/tensor.h"
 
 #include <functional>
@@ -10,10 +11,11 @@ namespace athanor::tensor {
 
 class Tape;
 
-/// What every op is given: the stream it records on, and the tape when gradients are wanted.
+/// What every op is given: the stream it records on, the tape when gradients are wanted, and how products may round their factors.
 struct Context {
   Stream& stream;
   Tape* tape = nullptr;
+  kernels::MatMulPrecision matmul_precision = kernels::MatMulPrecision::Highest;
 
   device::Device& device() const { return stream.device(); }
 };

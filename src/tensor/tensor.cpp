@@ -14,6 +14,7 @@ struct Tensor::State {
   bool is_shared = false;  // the gradient's buffer is also another tensor's: never write into it
   bool is_one = false;     // the gradient is a loss's 1
   Buffer place;            // where the gradient must lie; empty: anywhere
+  Buffer scale;            // of the values; empty: not measured
 };
 
 Tensor::Tensor(Buffer buffer, const Shape& shape, DType dtype) : state_(std::make_shared<State>()) {
@@ -31,6 +32,8 @@ const Buffer& Tensor::buffer() const { return state_->buffer; }
 void Tensor::set_needs_gradient(bool needs) { state_->needs_gradient = needs; }
 bool Tensor::needs_gradient() const { return state_ && state_->needs_gradient; }
 Buffer Tensor::gradient() const { return state_->gradient; }
+Buffer* Tensor::kept_scale() const { return &state_->scale; }
+void Tensor::values_changed() const { state_->scale = Buffer(); }
 
 void Tensor::set_gradient_place(const Buffer& place) {
   check(place.size_bytes() == state_->buffer.size_bytes(),

@@ -40,6 +40,11 @@ class Tensor {
   /// Forgets the gradient; a place given before is kept and counts as unwritten.
   void clear_gradient();
 
+  /// Where products with rounded factors keep the scale of the values (kernels::MatMul), so that all that read them share one
+  /// measurement. Who writes the values anew calls values_changed().
+  Buffer* kept_scale() const;
+  void values_changed() const;
+
   // For the backward functions of ops. All contributions are summed.
 
   struct GradientSlot {

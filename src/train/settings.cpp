@@ -166,6 +166,9 @@ std::vector<SettingKey> make_keys() {
           "seed", "decides the run: weights, order of the data, samples",
           [](S& s, const std::string& value) { s.seed = static_cast<uint64_t>(parse_integer(value)); },
           [](const S& s) { return fmt::format("{}", s.seed); }),
+      text("float32_matmul_precision",
+           "highest (f32), high or medium: large products on a GPU's matrix units, factors rounded to two f16 or one",
+           &S::float32_matmul_precision),
       text("device", "auto, cpu, webgpu or webgpu:N", &S::device),
       integer("threads", "threads of the CPU device; 0: all", &S::threads),
       {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it",
@@ -351,6 +354,14 @@ void TrainSettings::validate() const {
         "train: split is \"{}\"; known are tekken, gpt2 and llama3", split);
   check(logging_steps > 0, "train: logging_steps is 0; it must be at least 1");
   check(threads <= 1024, "train: threads is {}; at most 1024", threads);
+  matmul_precision();
+}
+
+kernels::MatMulPrecision TrainSettings::matmul_precision() const {
+  const auto precision = kernels::matmul_precision_of(float32_matmul_precision);
+  check(precision.has_value(), "train: float32_matmul_precision is \"{}\"; known are highest, high and medium",
+        float32_matmul_precision);
+  return *precision;
 }
 
 }  // namespace athanor::train

@@ -2,6 +2,7 @@
 // resolved config.yaml, so that the four cannot differ.
 #pragma once
 
+#include "kernels/matmul/matmul_precision.h"
 #include "nn/llama_config.h"
 
 #include <cstdint>
@@ -56,6 +57,7 @@ struct TrainSettings {
   int64_t sample_tokens = 60;    // 0: no samples
   std::string sample_prompt;     // empty: the start of the validation text
   uint64_t seed = 1;
+  std::string float32_matmul_precision = "highest";  // highest, high, medium: PyTorch's names
 
   std::string device = "auto";
   int64_t threads = 0;              // CPU workers; 0: all
@@ -63,6 +65,7 @@ struct TrainSettings {
 
   /// Throws Error, naming the key, for values that make no run.
   void validate() const;
+  kernels::MatMulPrecision matmul_precision() const;
 };
 
 /// One key: its name as in the YAML file ("model_config.hidden_size"), and how text becomes its value and back.

@@ -89,7 +89,7 @@ double measure_step_seconds(device::Stream& stream, const TrainSettings& setting
       0.7;  // so that a fast device is measured as it runs: one step recorded while another is computed
   nn::Llama model(stream, settings.model_config, nn::Trained::Yes);
   model.parameters().initialize(stream, settings.seed);
-  TrainStep step(stream, model, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No);
+  TrainStep step(stream, model, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No, settings.matmul_precision());
   const nn::Rows rows{settings.per_device_train_batch_size, settings.max_length};
   const std::vector<uint32_t> ids = random_tokens(rows.batch * rows.length, settings.model_config.vocab_size);
   const std::vector<int32_t> targets(ids.begin(), ids.end());

@@ -20,10 +20,12 @@ int64_t count_targets(std::span<const int32_t> targets) {
   return static_cast<int64_t>(targets.size()) - std::count(targets.begin(), targets.end(), kernels::kIgnoreTarget);
 }
 
-TrainStep::TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute)
+TrainStep::TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute,
+                     kernels::MatMulPrecision precision)
     : stream_(stream),
       model_(model),
       recompute_(recompute),
+      precision_(precision),
       optimizer_(stream, model.parameters(), settings),
       loss_sum_(stream.device().allocate(4, "loss")) {}
 
@@ -37,7 +39,7 @@ void TrainStep::add(std::span<const uint32_t> ids, std::span<const int32_t> targ
   // A step without targets has loss 0 and gradient 0.
   const float scale = targets_ == 0 ? 0.0F : static_cast<float>(1.0 / static_cast<double>(targets_));
   tensor::Tape tape;
-  model_.loss({stream_, &tape}, ids, targets, rows, scale, loss_sum_, recompute_);
+  model_.loss({stream_, &tape, precision_}, ids, targets, rows, scale, loss_sum_, recompute_);
   tape.run_backward(stream_);
 }
 
@@ -48,6 +50,7 @@ std::optional<StepReport> TrainStep::finish(double learning_rate) {
   // Adam's t counts applied steps, so the flag of the step before must be known by now; it is, long since.
   std::optional<StepReport> before = drain();
   optimizer_.update(stream_, learning_rate, applied_steps_ + 1);
+  model_.parameters().weights_changed();
   Pending pending;
   pending.loss = stream_.read_later(loss_sum_);
   pending.stats = stream_.read_later(optimizer_.stats());
@@ -71,15 +74,15 @@ std::optional<StepReport> TrainStep::drain() {
   return report;
 }
 
-Evaluation::Evaluation(device::Stream& stream, const nn::Llama& model)
-    : stream_(stream), model_(model), loss_sum_(stream.device().allocate(4, "validation loss")) {
+Evaluation::Evaluation(device::Stream& stream, const nn::Llama& model, kernels::MatMulPrecision precision)
+    : stream_(stream), model_(model), precision_(precision), loss_sum_(stream.device().allocate(4, "validation loss")) {
   stream_.fill_zero(loss_sum_);
 }
 
 void Evaluation::add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows) {
   constexpr int64_t kMostUnread =
       16;  // micro-batches whose sum is still exact enough in f32, and that may be in flight
-  model_.loss({stream_, nullptr}, ids, targets, rows, 0, loss_sum_);
+  model_.loss({stream_, nullptr, precision_}, ids, targets, rows, 0, loss_sum_);
   targets_ += count_targets(targets);
   if (++unread_ == kMostUnread) read();
 }

@@ -23,7 +23,8 @@ struct StepReport {
 class TrainStep {
  public:
   /// The model must outlive it.
-  TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute);
+  TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute,
+            kernels::MatMulPrecision precision = kernels::MatMulPrecision::Highest);
 
   /// Begins a step of `targets` counted tokens over all its micro-batches.
   void begin(int64_t targets);
@@ -51,6 +52,7 @@ class TrainStep {
   device::Stream& stream_;
   nn::Llama& model_;
   nn::Recompute recompute_;
+  kernels::MatMulPrecision precision_;
   Adamw optimizer_;
   device::Buffer loss_sum_;
   int64_t targets_ = 0;
@@ -64,7 +66,8 @@ int64_t count_targets(std::span<const int32_t> targets);
 /// Mean loss in nats of rows that are only read, over several micro-batches.
 class Evaluation {
  public:
-  Evaluation(device::Stream& stream, const nn::Llama& model);
+  Evaluation(device::Stream& stream, const nn::Llama& model,
+             kernels::MatMulPrecision precision = kernels::MatMulPrecision::Highest);
   void add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows);
   /// Waits. Throws Error when no target was counted.
   double mean_loss();
@@ -72,6 +75,7 @@ class Evaluation {
  private:
   device::Stream& stream_;
   const nn::Llama& model_;
+  kernels::MatMulPrecision precision_;
   device::Buffer loss_sum_;
   double total_ = 0;  // of micro-batches already read: their sum in f32 would lose digits on long texts
   int64_t unread_ = 0;

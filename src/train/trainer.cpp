@@ -44,7 +44,8 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
       data_hash_(hash_of(data_)),
       model_(stream_, settings_.model_config, nn::Trained::Yes),
       train_step_(stream_, model_, adamw_of(settings_),
-                  settings_.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No) {
+                  settings_.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No,
+                  settings_.matmul_precision()) {
   if (loader_.has_validation()) {
     unigram_loss_ =
         data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
@@ -182,7 +183,7 @@ double Trainer::evaluate() {
   const int64_t rows = settings_.per_device_train_batch_size;
   const int64_t blocks = loader_.validation_blocks();
   const int64_t most = settings_.eval_batches == 0 ? blocks : std::min(blocks, settings_.eval_batches * rows);
-  Evaluation evaluation(stream_, model_);
+  Evaluation evaluation(stream_, model_, settings_.matmul_precision());
   for (int64_t first = 0; first < most; first += rows) {
     const int64_t count = std::min(rows, most - first);
     const data::Batch batch = loader_.validation_batch(first, count);

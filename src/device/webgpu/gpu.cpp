@@ -111,7 +111,8 @@ void Gpu::request_device(const DeviceOptions& options) {
   };
   has_f16_ = options.use_f16 && use(WGPUFeatureName_ShaderF16, "shader-f16");
   has_subgroups_ = options.use_subgroups && use(WGPUFeatureName_Subgroups, "subgroups");
-  if (!api().is_dawn && options.use_subgroups) has_subgroups_ |= use(static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup), "subgroups");
+  if (!api().is_dawn && options.use_subgroups)
+    has_subgroups_ |= use(static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup), "subgroups");
   has_timestamps_ = use(WGPUFeatureName_TimestampQuery, "timestamp-query");
   if (api().is_dawn && has_f16_ && has_subgroups_ && use(kDawnFeatureSubgroupMatrix, "subgroup-matrix"))
     subgroup_matrices_ = adapter_subgroup_matrices();
@@ -176,10 +177,11 @@ std::vector<SubgroupMatrix> Gpu::adapter_subgroup_matrices() const {
   info.nextInChain = &found.chain;
   std::vector<SubgroupMatrix> matrices;
   if (api().AdapterGetInfo(adapter_.adapter.get(), &info) != WGPUStatus_Success) return matrices;
+  const uint32_t subgroup_size = info.subgroupMinSize == info.subgroupMaxSize ? info.subgroupMinSize : 0;
   for (size_t i = 0; found.configs != nullptr && i < found.count; ++i) {
     const DawnSubgroupMatrixConfigs::Config& config = found.configs[i];
     matrices.push_back({component_of(config.component), component_of(config.result_component), config.m, config.n,
-                        config.k});
+                        config.k, subgroup_size});
   }
   api().AdapterInfoFreeMembers(info);
   return matrices;

@@ -33,9 +33,9 @@ struct Grid {
 /// constants of a size, and the bindings and grid of the "portable" variant are those of the file's head. `athanor kernels` shows
 /// it, and --kernel puts a user's file in its place.
 struct Dispatch {
-  std::string kernel;                // name in profiles and errors: "matmul_t"
-  std::string pass;                  // of a kernel that takes several launches: all but the main one have a word, "weight"
-  std::string variant = "portable";  // "scalar" for rows that are no whole vectors, "few_rows", ...
+  std::string kernel;  // name in profiles and errors: "matmul_t"
+  std::string pass;    // of a kernel that takes several launches: all but the main one have a word, "weight"
+  std::string variant = "portable";          // "scalar" for rows that are no whole vectors, "few_rows", ...
   std::vector<const ShaderSource*> sources;  // joined in order behind the prelude
   std::string prelude;  // lines "const NAME: u32 = 4u;" and "alias Value = vec4<f32>;" of this variant
   const char* entry_point = "main";
@@ -56,6 +56,7 @@ struct SubgroupMatrix {
   uint32_t m = 0;
   uint32_t n = 0;
   uint32_t k = 0;
+  uint32_t subgroup_size = 0;  // lanes that hold it together; 0: the adapter does not fix their number
 };
 
 uint32_t float_bits(float value);

@@ -6,6 +6,7 @@
 #include "kernels/matmul/matmul_bench.h"
 #include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
+#include "kernels/matmul/matmul_units.h"
 
 namespace athanor::kernels {
 
@@ -43,33 +44,50 @@ device::KernelCost cost_of(const ProductCall& call) {
   return {call.size.flops(), static_cast<double>(bytes)};
 }
 
-void run_product(Stream& stream, const ProductCall& call) {
-  const std::string name = name_of(call.kernel);
-  check_call(name, call);
+void run_product(Stream& stream, const ProductCall& asked) {
+  const std::string name = name_of(asked.kernel);
+  check_call(name, asked);
+  ProductCall call = asked;
+  // The scales are launches of another door, so they come before this one's.
+  if (takes_matrix_units(stream, call)) call.scales = measure_scales(stream, call);
   launch(
       stream, name, cost_of(call), [&](auto& cpu) { product_cpu(cpu, call); },
       [&](auto& webgpu) { product_webgpu(webgpu, call, limits_of(webgpu)); });
 }
 
-void matmul(Stream& stream, const MatMul& args) {
-  run_product(stream,
-              {{Product::Plain, args.accumulate, args.w_type}, args.x, {}, args.w, args.y, {args.m, args.n, args.k}});
+namespace {
+
+ProductCall call_of(Product product, const MatMul& args) {
+  return {{product, args.accumulate, args.w_type}, args.x, {}, args.w, args.y, {args.m, args.n, args.k}, args.precision,
+          {args.x_scale, nullptr, args.w_scale}};
 }
 
-void matmul_t(Stream& stream, const MatMul& args) {
-  run_product(stream,
-              {{Product::T, args.accumulate, args.w_type}, args.x, {}, args.w, args.y, {args.m, args.n, args.k}});
-}
+}  // namespace
+
+void matmul(Stream& stream, const MatMul& args) { run_product(stream, call_of(Product::Plain, args)); }
+
+void matmul_t(Stream& stream, const MatMul& args) { run_product(stream, call_of(Product::T, args)); }
 
 void matmul_at(Stream& stream, const MatMulAt& args) {
-  run_product(stream,
-              {{Product::At, args.accumulate, args.x_type}, args.x, {}, args.b, args.y, {args.k, args.n, args.m}});
+  run_product(stream, {{Product::At, args.accumulate, args.x_type},
+                       args.x,
+                       {},
+                       args.b,
+                       args.y,
+                       {args.k, args.n, args.m},
+                       args.precision,
+                       {args.x_scale, nullptr, args.b_scale}});
 }
 
 void matmul_swiglu_a(Stream& stream, const MatMulSwiglu& args) {
-  run_product(
-      stream,
-      {{Product::Swiglu, Accumulate::No, args.w_type}, args.gate, args.up, args.w, args.y, {args.m, args.n, args.k}});
+  run_product(stream, {{Product::Swiglu, Accumulate::No, args.w_type},
+                       args.gate,
+                       args.up,
+                       args.w,
+                       args.y,
+                       {args.m, args.n, args.k},
+                       args.precision,
+                       {args.gate_scale, args.up_scale, args.w_scale}});
 }
 
 void matmul_at_swiglu_a(Stream& stream, const MatMulAtSwiglu& args) {
@@ -78,7 +96,9 @@ void matmul_at_swiglu_a(Stream& stream, const MatMulAtSwiglu& args) {
                        args.up,
                        args.b,
                        args.y,
-                       {args.k, args.n, args.m}});
+                       {args.k, args.n, args.m},
+                       args.precision,
+                       {args.gate_scale, args.up_scale, args.b_scale}});
 }
 
 std::vector<KernelInfo> matmul_kernels() {
@@ -86,6 +106,9 @@ std::vector<KernelInfo> matmul_kernels() {
   for (const ProductKernel& kernel : product_kernels()) {
     table.push_back({name_of(kernel), formula_of(kernel), matmul_cases(kernel),
                      [kernel](Stream& stream, int64_t bytes) { return matmul_bench(stream, kernel, bytes); }});
+    table.back().rounded_bench = [kernel](Stream& stream, int64_t bytes, MatMulPrecision precision) {
+      return matmul_bench(stream, kernel, bytes, precision);
+    };
   }
   return table;
 }

@@ -5,10 +5,16 @@
 #include "base/dtype.h"
 #include "device/device.h"
 #include "kernels/accumulate.h"
+#include "kernels/matmul/matmul_precision.h"
 
 namespace athanor::kernels {
 
 // An f16 operand lies two halves a word; an odd count has one more half behind it, which is never used.
+//
+// precision High and Medium are permissions: large products of f32 operands take them where the adapter's matrix units multiply f16 with
+// f32 sums; everything else is computed in f32 as with Highest. They round each operand times a power of two that max_magnitude finds.
+// A field ..._scale names a place where it is kept: the first product that needs it fills an empty buffer there, later ones use it, and
+// who changes the operand's values empties it. Without a place (nullptr) the product measures the operand for itself.
 
 struct MatMul {
   device::Buffer x;  // (M, K) f32
@@ -19,6 +25,9 @@ struct MatMul {
   int64_t k = 0;
   Accumulate accumulate = Accumulate::No;
   DType w_type = DType::F32;  // or F16
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  device::Buffer* x_scale = nullptr;
+  device::Buffer* w_scale = nullptr;
 };
 
 /// Y[M,N] (+)= X[M,K] @ W[K,N], summed in f32. Profiles call it matmul or matmul_acc, with f16 weights matmul_w16 or matmul_acc_w16.
@@ -37,6 +46,9 @@ struct MatMulAt {
   int64_t m = 0;
   Accumulate accumulate = Accumulate::No;
   DType x_type = DType::F32;  // or F16: a saved activation
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  device::Buffer* x_scale = nullptr;
+  device::Buffer* b_scale = nullptr;
 };
 
 /// Y[K,N] (+)= X[M,K]^T @ B[M,N]: the gradient of a weight, summed over the M rows by a fixed tree. Profiles call it matmul_at,
@@ -52,6 +64,10 @@ struct MatMulSwiglu {
   int64_t n = 0;
   int64_t k = 0;
   DType w_type = DType::F32;  // or F16
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  device::Buffer* gate_scale = nullptr;
+  device::Buffer* up_scale = nullptr;
+  device::Buffer* w_scale = nullptr;
 };
 
 /// Y[M,N] = (silu(GATE) * UP)[M,K] @ W[K,N]: the down projection, which needs no stored hidden matrix. silu(x) = x * sigmoid(x).
@@ -67,6 +83,10 @@ struct MatMulAtSwiglu {
   int64_t m = 0;
   Accumulate accumulate = Accumulate::No;
   DType x_type = DType::F32;  // of gate and up; or F16
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  device::Buffer* gate_scale = nullptr;
+  device::Buffer* up_scale = nullptr;
+  device::Buffer* b_scale = nullptr;
 };
 
 /// Y[K,N] (+)= (silu(GATE) * UP)[M,K]^T @ B[M,N]: the gradient of the down projection's weight, likewise. Profiles call it

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace athanor::kernels {
 
@@ -29,7 +30,8 @@ std::vector<float> repeated_values(int64_t count, uint32_t seed) {
 
 }  // namespace
 
-KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes) {
+KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes,
+                         MatMulPrecision precision) {
   const int64_t edge = edge_of(bytes);
   const Extents size{edge, edge, edge};
   ProductOperands operands;
@@ -37,11 +39,14 @@ KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, in
   if (is_swiglu(kernel.product)) operands.up = repeated_values(edge * edge, 2);
   operands.w = repeated_values(edge * edge, 3);
   operands.before = std::vector<float>(operands.w.size());
-  const ProductCall call = upload_call(stream, kernel, size, operands);
+  ProductCall call = upload_call(stream, kernel, size, operands);
+  const auto scales = std::make_shared<OperandScales<Buffer>>();
+  call.precision = precision;
+  call.kept = {&scales->x, &scales->up, &scales->w};
   KernelBench bench;
   bench.sizes = fmt::format("M {}, N {}, K {}", edge, edge, edge);
   bench.cost = cost_of(call);
-  bench.launch = [&stream, call] { run_product(stream, call); };
+  bench.launch = [&stream, call, scales] { run_product(stream, call); };
   return bench;
 }
 

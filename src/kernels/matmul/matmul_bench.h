@@ -6,7 +6,9 @@
 
 namespace athanor::kernels {
 
-/// A square product: M = N = K = 4096 for 256 MiB, and FLOPs in proportion to `bytes`.
-KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes);
+/// A square product: M = N = K = 4096 for 256 MiB, and FLOPs in proportion to `bytes`. The scales of rounded factors are measured in the
+/// first launch and kept, as most of a step's are.
+KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes,
+                         MatMulPrecision precision = MatMulPrecision::Highest);
 
 }  // namespace athanor::kernels

@@ -68,39 +68,88 @@ device::Buffer upload_as(device::Stream& stream, const std::vector<float>& value
 
 /// The public door of a kernel, so that cases also judge how it names its operands.
 void launch_through_door(device::Stream& stream, const ProductCall& call) {
-  const auto& [kernel, x, up, w, y, size] = call;
+  const auto& [kernel, x, up, w, y, size, precision, kept, scales] = call;
   const Accumulate accumulate = kernel.accumulate;
   switch (kernel.product) {
     case Product::Plain:
-      return matmul(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+      return matmul(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype, precision});
     case Product::T:
-      return matmul_t(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+      return matmul_t(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype, precision});
     case Product::At:
-      return matmul_at(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+      return matmul_at(stream, {x, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype, precision});
     case Product::Swiglu:
-      return matmul_swiglu_a(stream, {x, up, w, y, size.rows, size.columns, size.sum, kernel.dtype});
+      return matmul_swiglu_a(stream, {x, up, w, y, size.rows, size.columns, size.sum, kernel.dtype, precision});
     case Product::AtSwiglu:
-      return matmul_at_swiglu_a(stream, {x, up, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype});
+      return matmul_at_swiglu_a(stream,
+                                {x, up, w, y, size.rows, size.columns, size.sum, accumulate, kernel.dtype, precision});
   }
 }
 
 KernelCase case_of(std::string name, bool in_doctor, const ProductKernel& kernel, const Extents& size,
-                   float gate_scale) {
-  return {std::move(name), in_doctor, [=](device::Stream& stream) {
+                   const ProductTrial& trial = {}) {
+  return {std::move(name), in_doctor,
+          [=](device::Stream& stream) {
             return run_product_case(
-                stream, kernel, size, [&](const ProductCall& call) { launch_through_door(stream, call); }, gate_scale);
-          }};
+                stream, kernel, size, [&](const ProductCall& call) { launch_through_door(stream, call); }, trial);
+          },
+          trial.precision != MatMulPrecision::Highest};
+}
+
+double allowed_error(const Extents& size, MatMulPrecision precision) {
+  switch (precision) {
+    case MatMulPrecision::Highest:
+      return allowed_f32(size.sum);
+    case MatMulPrecision::High:
+      return kAllowedSplitF16Factors;
+    case MatMulPrecision::Medium:
+      break;
+  }
+  return kAllowedF16Factors;
+}
+
+/// Sizes that the matrix units take: below and above their tiles of 128 with a step of 16 or 32 that is not full; whole tiles; a sum in
+/// parts. Then what they do not take, rows that are not whole vectors.
+struct RoundedSizes {
+  Extents edges;
+  Extents whole;
+  Extents parts;
+  Extents scalar;
+};
+
+RoundedSizes rounded_sizes_of(Product product) {
+  if (is_at(product)) return {{260, 388, 363}, {256, 384, 384}, {128, 124, 2117}, {127, 129, 257}};
+  const int64_t columns = product == Product::T ? 387 : 388;
+  return {{257, columns, 360}, {256, 384, 384}, {127, 128, 2068}, {200, 129, 257}};
+}
+
+void add_rounded_cases(std::vector<KernelCase>& cases, const ProductKernel& kernel) {
+  const RoundedSizes sizes = rounded_sizes_of(kernel.product);
+  const bool adds = kernel.accumulate == Accumulate::Yes;
+  for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
+    const auto add = [&](const Extents& size, bool in_doctor, float x, float w) {
+      std::string name =
+          fmt::format("{}, result {} x {}, sums of {}", name_of(precision), size.rows, size.columns, size.sum);
+      if (x != 1.0F || w != 1.0F) name += fmt::format(", operands of {} and {}", x, w);
+      cases.push_back(case_of(std::move(name), in_doctor, kernel, size, {3.0F, x, w, precision}));
+    };
+    add(sizes.edges, true, 1e-8F, 1e5F);
+    add(sizes.edges, false, 1, 1);
+    add(sizes.edges, false, 1e5F, 1e-8F);
+    add(sizes.whole, !adds, 1, 1);
+    add(sizes.parts, kernel.product == Product::At && adds, 1, 1);
+    add(sizes.scalar, false, 1, 1);
+  }
 }
 
 }  // namespace
 
-ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, float gate_scale) {
+ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, const ProductTrial& trial) {
   const bool swiglu = is_swiglu(kernel.product);
   ProductOperands operands;
-  operands.x = test_values(size.rows * size.sum, 1, swiglu ? gate_scale : 1.0F);
+  operands.x = test_values(size.rows * size.sum, 1, trial.x_magnitude * (swiglu ? trial.gate_scale : 1.0F));
   if (swiglu) operands.up = test_values(size.rows * size.sum, 2);
-  operands.w = test_values(size.columns * size.sum, 3);
-  operands.before = test_values(size.rows * size.columns, 4, 10.0F);
+  operands.w = test_values(size.columns * size.sum, 3, trial.w_magnitude);
+  operands.before = test_values(size.rows * size.columns, 4, 10.0F * trial.x_magnitude * trial.w_magnitude);
   if (x_type(kernel) == DType::F16) {
     round_to_halves(operands.x);
     round_to_halves(operands.up);
@@ -138,26 +187,28 @@ std::vector<double> expected_product(const ProductKernel& kernel, const Extents&
 }
 
 CaseResult run_product_case(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
-                            const std::function<void(const ProductCall&)>& launch, float gate_scale) {
-  const ProductOperands operands = make_operands(kernel, size, gate_scale);
-  const ProductCall call = upload_call(stream, kernel, size, operands);
+                            const std::function<void(const ProductCall&)>& launch, const ProductTrial& trial) {
+  const ProductOperands operands = make_operands(kernel, size, trial);
+  ProductCall call = upload_call(stream, kernel, size, operands);
+  call.precision = trial.precision;
   launch(call);
   CaseResult result;
   compare(result, "y", download_values(stream, call.y), expected_product(kernel, size, operands),
-          allowed_f32(size.sum));
+          allowed_error(size, trial.precision));
   return result;
 }
 
 std::vector<KernelCase> matmul_cases(const ProductKernel& kernel) {
   std::vector<KernelCase> cases;
   for (const auto& [size, in_doctor] : sizes_of(kernel)) {
-    cases.push_back(case_of(fmt::format("result {} x {}, sums of {}", size.rows, size.columns, size.sum), in_doctor,
-                            kernel, size, 3.0F));
+    cases.push_back(
+        case_of(fmt::format("result {} x {}, sums of {}", size.rows, size.columns, size.sum), in_doctor, kernel, size));
   }
+  if (kernel.dtype == DType::F32) add_rounded_cases(cases, kernel);
   if (is_swiglu(kernel.product) && kernel.accumulate == Accumulate::No) {
     for (const int64_t rows : {8, 68}) {
       cases.push_back(case_of(fmt::format("{} rows, gates around 1e4, where exp overflows", rows), true, kernel,
-                              {rows, 36, 40}, 1e4F));
+                              {rows, 36, 40}, {1e4F}));
     }
   }
   return cases;

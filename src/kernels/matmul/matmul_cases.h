@@ -15,7 +15,15 @@ struct ProductOperands {
   std::vector<float> w;       // W or B
   std::vector<float> before;  // what an addition finds in Y
 };
-ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, float gate_scale);
+
+/// What a case's values are like, and how its factors may be rounded.
+struct ProductTrial {
+  float gate_scale = 3.0F;   // gates are normal values times it
+  float x_magnitude = 1.0F;  // of X, or of the gates besides gate_scale
+  float w_magnitude = 1.0F;
+  MatMulPrecision precision = MatMulPrecision::Highest;
+};
+ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, const ProductTrial& trial = {});
 
 /// The operands on the device; Y holds NaN, or what an addition finds.
 ProductCall upload_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
@@ -24,9 +32,9 @@ ProductCall upload_call(device::Stream& stream, const ProductKernel& kernel, con
 /// What the plain loops make of the operands.
 std::vector<double> expected_product(const ProductKernel& kernel, const Extents& size, const ProductOperands& operands);
 
-/// Makes operands, launches, compares with the plain loop. Gates are gate_scale times normal values.
+/// Makes operands, launches, compares with the plain loop.
 CaseResult run_product_case(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
-                            const std::function<void(const ProductCall&)>& launch, float gate_scale = 3.0F);
+                            const std::function<void(const ProductCall&)>& launch, const ProductTrial& trial = {});
 
 /// Every size for one kernel of the family, launched through its door.
 std::vector<KernelCase> matmul_cases(const ProductKernel& kernel);

@@ -121,7 +121,10 @@ ProductCall piece_at(const ProductCall& call, const Extents& from, const Extents
     return range_of(buffer, x_matrix(product, call.size), x_matrix(product, from), x_matrix(product, size),
                     x_type(call.kernel));
   };
-  ProductCall part{call.kernel, x_range(call.x), x_range(call.up), {}, {}, size};
+  ProductCall part = call;
+  part.x = x_range(call.x);
+  part.up = x_range(call.up);
+  part.size = size;
   part.w = range_of(call.w, w_matrix(product, call.size), w_matrix(product, from), w_matrix(product, size),
                     w_type(call.kernel));
   part.y = range_of(call.y, y_matrix(call.size), y_matrix(from), y_matrix(size), DType::F32);
@@ -134,6 +137,15 @@ int64_t parts_of(int64_t tiles, int64_t sum) {
   // pass.
   constexpr int64_t kBusy = 512;
   constexpr int64_t kLeastPart = 256;
+  constexpr int64_t kMostParts = 32;
+  return std::max<int64_t>(1, std::min({kBusy / tiles, sum / kLeastPart, kMostParts}));
+}
+
+int64_t parts_on_matrix_units(int64_t tiles, int64_t sum) {
+  // A large GPU runs 264 of these workgroups at once, two on each of 132 processors; with twice as many and more the last ones leave few
+  // of them idle. A part's sums are written and read again, 8 bytes a value, which 512 terms of 1024 FLOP outweigh.
+  constexpr int64_t kBusy = 640;
+  constexpr int64_t kLeastPart = 512;
   constexpr int64_t kMostParts = 32;
   return std::max<int64_t>(1, std::min({kBusy / tiles, sum / kLeastPart, kMostParts}));
 }

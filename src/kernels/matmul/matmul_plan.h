@@ -26,6 +26,7 @@ enum class Form {
   Tiles,          // 64 x 64 values a workgroup; long sums over a small Y may be cut into parts
   PortableTiles,  // the same, but nothing that the portable form cannot do where it can be avoided
   FewRows,        // up to kFewRows rows
+  MatrixUnits,    // 128 x 128 values a workgroup on the matrix units, f16 factors; parts likewise
 };
 
 /// Rows, columns and terms of the largest piece that one dispatch takes. Pieces begin at multiples of 64 (of 128 in the kernels
@@ -49,5 +50,7 @@ ProductCall piece_at(const ProductCall& call, const Extents& from, const Extents
 
 /// Parts into which the sums of a product are cut: 1 if the tiles alone keep an adapter busy, or if the sums are short.
 int64_t parts_of(int64_t tiles, int64_t sum);
+/// The same for tiles of 128 x 128 on the matrix units.
+int64_t parts_on_matrix_units(int64_t tiles, int64_t sum);
 
 }  // namespace athanor::kernels

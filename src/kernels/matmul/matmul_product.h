@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "device/buffer.h"
 #include "kernels/accumulate.h"
+#include "kernels/matmul/matmul_precision.h"
 
 #include <cstdint>
 #include <string>
@@ -55,6 +56,14 @@ Matrix x_matrix(Product product, const Extents& size);
 Matrix w_matrix(Product product, const Extents& size);
 inline Matrix y_matrix(const Extents& size) { return {size.rows, size.columns}; }
 
+/// The operands' scales (max_magnitude): where a caller keeps them, or buffers of them.
+template <typename T>
+struct OperandScales {
+  T x{};   // of X, or of gate
+  T up{};  // of up
+  T w{};   // of W or B
+};
+
 struct ProductCall {
   ProductKernel kernel;
   device::Buffer x;   // X, or gate
@@ -62,6 +71,9 @@ struct ProductCall {
   device::Buffer w;   // W or B
   device::Buffer y;
   Extents size;
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  OperandScales<device::Buffer*> kept = {};
+  OperandScales<device::Buffer> scales = {};  // filled by the door of a call that takes the matrix units
 };
 
 /// Bytes of a matrix: halves lie two in a word, and an odd last one has a word to itself.

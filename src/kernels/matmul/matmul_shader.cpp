@@ -31,6 +31,12 @@
 #include "kernels/wgsl/matmul_t_few_rows.h"
 #include "kernels/wgsl/matmul_t_w16_bindings.h"
 #include "kernels/wgsl/matmul_tile.h"
+#include "kernels/wgsl/matmul_units.h"
+#include "kernels/wgsl/matmul_units_bindings.h"
+#include "kernels/wgsl/matmul_units_load_hidden.h"
+#include "kernels/wgsl/matmul_units_load_w.h"
+#include "kernels/wgsl/matmul_units_load_x.h"
+#include "kernels/wgsl/matmul_units_swiglu_bindings.h"
 #include "kernels/wgsl/matmul_w16_bindings.h"
 #include "kernels/wgsl/matmul_whole_sums.h"
 
@@ -105,10 +111,27 @@ std::string prelude_of(const Variant& variant) {
   return lines;
 }
 
+/// Constants of a variant on the matrix units.
+std::string units_prelude_of(const Variant& variant) {
+  const Product product = variant.kernel.product;
+  const bool split = variant.precision == MatMulPrecision::High;
+  std::string lines = prelude_of(variant);
+  lines += fmt::format("const SPLIT: bool = {};  // factors in two halves\n", split);
+  lines += fmt::format("const STEP: u32 = {}u;  // terms\n", split ? 16 : 32);
+  lines += fmt::format("const X_ALONG: bool = {};  // rows of X and W lie along the sum\n", !is_at(product));
+  lines += fmt::format("const W_ALONG: bool = {};\n", product == Product::T);
+  lines += fmt::format("const WHOLE_TILES: bool = {};  // nothing lies outside\n", variant.whole_tiles);
+  return lines;
+}
+
 /// "portable", or what differs from it: "few_rows_4_scalar_w", "split_k", "strided_x".
 std::string variant_name(const Variant& variant) {
   std::string name;
   const auto add = [&](std::string_view word) { name += name.empty() ? word : fmt::format("_{}", word); };
+  if (variant.precision != MatMulPrecision::Highest) {
+    add(name_of(variant.precision));
+    if (!variant.whole_tiles) add("edges");
+  }
   if (variant.few_rows > 0) add(fmt::format("few_rows_{}", variant.few_rows));
   if (variant.split_k) add("split_k");
   if (variant.strides.distance > 0) add("strided");
@@ -123,9 +146,29 @@ std::string variant_name(const Variant& variant) {
   return name.empty() ? "portable" : name;
 }
 
+device::webgpu::Dispatch units_shader_of(const Variant& variant) {
+  const bool swiglu = is_swiglu(variant.kernel.product);
+  device::webgpu::Dispatch dispatch;
+  dispatch.kernel = name_of(variant.kernel);
+  dispatch.variant = variant_name(variant);
+  dispatch.prelude = units_prelude_of(variant);
+  dispatch.sources = {swiglu ? &matmul_units_swiglu_bindings_wgsl : &matmul_units_bindings_wgsl};
+  if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
+  dispatch.sources.push_back(swiglu ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl);
+  dispatch.sources.push_back(&matmul_units_load_w_wgsl);
+  dispatch.sources.push_back(&matmul_store_wgsl);
+  dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
+  dispatch.sources.push_back(&matmul_units_wgsl);
+  dispatch.needs_f16 = true;
+  dispatch.needs_subgroups = true;
+  dispatch.needs_subgroup_matrix = true;
+  return dispatch;
+}
+
 }  // namespace
 
 device::webgpu::Dispatch shader_of(const Variant& variant) {
+  if (variant.precision != MatMulPrecision::Highest) return units_shader_of(variant);
   device::webgpu::Dispatch dispatch;
   dispatch.kernel = name_of(variant.kernel);
   dispatch.variant = variant_name(variant);

@@ -11,9 +11,11 @@ struct Variant {
   ProductKernel kernel;
   bool x_vectors = true;  // rows are whole vectors of four
   bool w_vectors = true;
-  Strides strides;       // which operand's row length is params.w
-  int64_t few_rows = 0;  // 1, 4 or 8: the kernel for so many rows; 0: tiles
-  bool split_k = false;  // parts of the sums, one a z of the grid
+  Strides strides;                                       // which operand's row length is params.w
+  int64_t few_rows = 0;                                  // 1, 4 or 8: the kernel for so many rows; 0: tiles
+  bool split_k = false;                                  // parts of the sums, one a z of the grid
+  MatMulPrecision precision = MatMulPrecision::Highest;  // else on the matrix units
+  bool whole_tiles = false;                              // there: rows and columns fill the tiles, terms the steps
 };
 
 /// A dispatch with kernel, variant, prelude and sources; bindings, params, grid and cost are still to come.

@@ -13,6 +13,9 @@ using device::webgpu::WebGpuStream;
 namespace {
 
 constexpr int64_t kTile = 64;
+constexpr int64_t kUnitsTile = 128;
+constexpr double kUnitsSpeed =
+    8;  // of the matrix units over f32 arithmetic, at least: so much longer a dispatch may be
 constexpr int64_t kFewRowsColumns = 32;
 constexpr int64_t kFewRowsColumnsT = 8;
 
@@ -23,6 +26,11 @@ Dispatch dispatch_of(const Variant& variant, const ProductCall& call) {
   if (call.up) dispatch.bindings.push_back(read(call.up));
   dispatch.bindings.push_back(read(call.w));
   dispatch.bindings.push_back(read_write(call.y));
+  if (variant.precision != MatMulPrecision::Highest) {
+    dispatch.bindings.push_back(read(call.scales.x));
+    if (call.up) dispatch.bindings.push_back(read(call.scales.up));
+    dispatch.bindings.push_back(read(call.scales.w));
+  }
   dispatch.params = {to_u32(call.size.rows, dispatch.kernel), to_u32(call.size.columns, dispatch.kernel),
                      to_u32(call.size.sum, dispatch.kernel), to_u32(variant.strides.distance, dispatch.kernel)};
   dispatch.cost = cost_of(call);
@@ -38,10 +46,13 @@ void record_few_rows(WebGpuStream& stream, Variant variant, const ProductCall& c
   stream.dispatch(dispatch);
 }
 
+int64_t tile_of(const Variant& variant) { return variant.precision == MatMulPrecision::Highest ? kTile : kUnitsTile; }
+
 void record_tiles(WebGpuStream& stream, const Variant& variant, const ProductCall& call, int64_t parts) {
+  const int64_t tile = tile_of(variant);
   Dispatch dispatch = dispatch_of(variant, call);
-  dispatch.grid = {to_u32(ceil_div(call.size.columns, kTile), dispatch.kernel),
-                   to_u32(ceil_div(call.size.rows, kTile), dispatch.kernel), to_u32(parts, dispatch.kernel)};
+  dispatch.grid = {to_u32(ceil_div(call.size.columns, tile), dispatch.kernel),
+                   to_u32(ceil_div(call.size.rows, tile), dispatch.kernel), to_u32(parts, dispatch.kernel)};
   stream.dispatch(dispatch);
 }
 
@@ -72,10 +83,19 @@ void record_split_k(WebGpuStream& stream, Variant variant, const ProductCall& ca
 void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call, Form form) {
   variant.kernel = call.kernel;
   if (form == Form::FewRows) return record_few_rows(stream, variant, call);
+  const bool units = form == Form::MatrixUnits;
+  if (units) {
+    constexpr int64_t kStep = 32;
+    variant.precision = call.precision;
+    variant.whole_tiles =
+        call.size.rows % kUnitsTile == 0 && call.size.columns % kUnitsTile == 0 && call.size.sum % kStep == 0;
+  }
   int64_t parts = 1;
-  if (form == Form::Tiles && !variant.strides.y) {
-    const int64_t tiles = ceil_div(call.size.rows, kTile) * ceil_div(call.size.columns, kTile);
-    parts = std::min<int64_t>(parts_of(tiles, call.size.sum), stream.limits().max_workgroups_per_dimension);
+  if ((form == Form::Tiles || units) && !variant.strides.y) {
+    const int64_t tile = tile_of(variant);
+    const int64_t tiles = ceil_div(call.size.rows, tile) * ceil_div(call.size.columns, tile);
+    const int64_t wanted = units ? parts_on_matrix_units(tiles, call.size.sum) : parts_of(tiles, call.size.sum);
+    parts = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
   }
   if (parts == 1) return record_tiles(stream, variant, call, 1);
   record_split_k(stream, variant, call, parts);
@@ -94,13 +114,17 @@ void product_webgpu(WebGpuStream& stream, const ProductCall& call, const SplitLi
   variant.x_vectors = x_matrix(product, call.size).columns % 4 == 0;
   variant.w_vectors = w_matrix(product, call.size).columns % 4 == 0;
   Form form = Form::Tiles;
-  if (variant.x_vectors && variant.w_vectors && stream.is_replaced(name_of(call.kernel))) {
+  SplitLimits bounds = limits;
+  if (call.scales.x) {
+    form = Form::MatrixUnits;
+    bounds.flops *= kUnitsSpeed;
+  } else if (variant.x_vectors && variant.w_vectors && stream.is_replaced(name_of(call.kernel))) {
     form = Form::PortableTiles;
   } else if (!is_at(product) && call.size.rows <= kFewRows) {
     form = Form::FewRows;
   }
-  const Extents piece = piece_of(call.kernel, call.size, limits, form);
-  variant.strides = strides_of(call, piece, limits);
+  const Extents piece = piece_of(call.kernel, call.size, bounds, form);
+  variant.strides = strides_of(call, piece, bounds);
   for (int64_t column = 0; column < call.size.columns; column += piece.columns) {
     for (int64_t row = 0; row < call.size.rows; row += piece.rows) {
       for (int64_t term = 0; term < call.size.sum; term += piece.sum) {

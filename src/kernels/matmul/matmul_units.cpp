@@ -1,0 +1,55 @@
+// The choice of the matrix units, and the scales.
+#include "kernels/matmul/matmul_units.h"
+
+#include "kernels/max_magnitude/max_magnitude.h"
+
+#include <algorithm>
+
+namespace athanor::kernels {
+
+namespace {
+
+constexpr int64_t kLeastExtent = 64;     // half a tile
+constexpr double kLeastFlops = 1 << 26;  // 10 us at 7 TFLOP/s: four launches for two scales take that long
+
+bool has_matrix_units(const device::webgpu::WebGpuStream& stream) {
+  using device::webgpu::SubgroupMatrix;
+  const auto fits = [](const SubgroupMatrix& matrix) {
+    return matrix.operand == SubgroupMatrix::Component::F16 && matrix.result == SubgroupMatrix::Component::F32 &&
+           matrix.m == 16 && matrix.n == 16 && matrix.k == 16 && matrix.subgroup_size == 32;
+  };
+  const auto matrices = stream.subgroup_matrices();
+  return std::any_of(matrices.begin(), matrices.end(), fits);
+}
+
+Buffer scale_of(Stream& stream, const Buffer& values, int64_t count, Buffer* kept) {
+  if (kept != nullptr && *kept) return *kept;
+  Buffer scale = stream.device().allocate(8, "scale of a product's operand");
+  max_magnitude(stream, {values, scale, count});
+  if (kept != nullptr) *kept = scale;
+  return scale;
+}
+
+}  // namespace
+
+bool takes_matrix_units(Stream& stream, const ProductCall& call) {
+  if (call.precision == MatMulPrecision::Highest || stream.backend() == device::Backend::Cpu) return false;
+  const device::webgpu::WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
+  const Extents& size = call.size;
+  return call.kernel.dtype == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
+         size.flops() >= kLeastFlops && x_matrix(call.kernel.product, size).columns % 4 == 0 &&
+         w_matrix(call.kernel.product, size).columns % 4 == 0 && has_matrix_units(webgpu) &&
+         !webgpu.is_replaced(name_of(call.kernel));
+}
+
+OperandScales<Buffer> measure_scales(Stream& stream, const ProductCall& call) {
+  const Product product = call.kernel.product;
+  const int64_t x_count = x_matrix(product, call.size).count();
+  OperandScales<Buffer> scales;
+  scales.x = scale_of(stream, call.x, x_count, call.kept.x);
+  if (is_swiglu(product)) scales.up = scale_of(stream, call.up, x_count, call.kept.up);
+  scales.w = scale_of(stream, call.w, w_matrix(product, call.size).count(), call.kept.w);
+  return scales;
+}
+
+}  // namespace athanor::kernels

@@ -1,0 +1,239 @@
+// The kernels of the matrix units on adapters that have none: the choice on a dry device that claims them, and their text with the
+// units' functions replaced by loops that do the same, so that every address, edge and scale is judged on software Vulkan too.
+#include "kernels/matmul/matmul_units.h"
+#include "device/webgpu/dry_device.h"
+#include "device/webgpu/shader_text.h"
+#include "kernels/matmul/matmul_cases.h"
+#include "kernels/matmul/matmul_internal.h"
+#include "kernels/matmul/matmul_watched_stream.h"
+#include "test_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace athanor::kernels {
+namespace {
+
+using device::webgpu::Dispatch;
+using device::webgpu::SubgroupMatrix;
+using ::testing::ElementsAre;
+
+constexpr SubgroupMatrix kNvidia{SubgroupMatrix::Component::F16, SubgroupMatrix::Component::F32, 16, 16, 16, 32};
+
+/// "KERNEL VARIANT" or "KERNEL/PASS" of each launch of a product on an adapter with these units.
+std::vector<std::string> launches_on(const SubgroupMatrix& units, const ProductKernel& kernel, const Extents& size,
+                                     MatMulPrecision precision, OperandScales<Buffer*> kept = {}) {
+  std::vector<std::string> launches;
+  device::webgpu::DryRun run;
+  run.subgroup_matrices = {units};
+  run.on_dispatch = [&](const Dispatch& dispatch) {
+    launches.push_back(dispatch.pass.empty() ? dispatch.kernel + " " + dispatch.variant
+                                             : dispatch.kernel + "/" + dispatch.pass);
+  };
+  const std::unique_ptr<device::Device> device = device::webgpu::open_dry_device(std::move(run));
+  ProductCall call = empty_call(device->stream(), kernel, size);
+  call.precision = precision;
+  call.kept = kept;
+  run_product(device->stream(), call);
+  return launches;
+}
+
+/// The variant of the product's own launch.
+std::string variant_on(const SubgroupMatrix& units, const ProductKernel& kernel, const Extents& size,
+                       MatMulPrecision precision) {
+  for (const std::string& launch : launches_on(units, kernel, size, precision)) {
+    if (launch.starts_with("matmul")) return launch.substr(launch.find(' ') + 1);
+  }
+  return "";
+}
+
+TEST(MatMulUnits, AreTakenByLargeProductsOfWholeVectorsThatPermitIt) {
+  const ProductKernel plain{Product::Plain};
+  const Extents large{1536, 1024, 512};
+  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::Medium), "medium");
+  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::High), "high");
+  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::Highest), "portable");
+  EXPECT_EQ(variant_on(kNvidia, plain, {1500, 1024, 512}, MatMulPrecision::Medium), "medium_edges");
+  EXPECT_EQ(variant_on(kNvidia, plain, {1536, 1024, 528}, MatMulPrecision::Medium), "medium_edges");
+  EXPECT_EQ(variant_on(kNvidia, {Product::At}, {256, 256, 2048}, MatMulPrecision::High), "high_split_k");
+  // Too small, too narrow, rows that are not whole vectors, halves.
+  EXPECT_EQ(variant_on(kNvidia, plain, {256, 256, 256}, MatMulPrecision::Medium), "portable");
+  EXPECT_EQ(variant_on(kNvidia, plain, {32768, 60, 512}, MatMulPrecision::Medium), "portable");
+  EXPECT_EQ(variant_on(kNvidia, plain, {1536, 1026, 512}, MatMulPrecision::Medium), "scalar_w");
+  EXPECT_EQ(variant_on(kNvidia, {Product::Plain, Accumulate::No, DType::F16}, large, MatMulPrecision::Medium),
+            "portable");
+}
+
+TEST(MatMulUnits, OfAnotherShapeTypeOrSubgroupAreLeftAlone) {
+  const Extents large{1536, 1024, 512};
+  SubgroupMatrix apple = kNvidia;
+  apple.m = apple.n = apple.k = 8;
+  SubgroupMatrix f16_sums = kNvidia;
+  f16_sums.result = SubgroupMatrix::Component::F16;
+  SubgroupMatrix wide = kNvidia;
+  wide.subgroup_size = 0;
+  for (const SubgroupMatrix& other : {apple, f16_sums, wide}) {
+    EXPECT_EQ(variant_on(other, {Product::Plain}, large, MatMulPrecision::Medium), "portable");
+  }
+}
+
+TEST(MatMulUnits, AScaleThatIsKeptIsMeasuredOnce) {
+  Buffer x_scale;
+  Buffer w_scale;
+  const OperandScales<Buffer*> kept{&x_scale, nullptr, &w_scale};
+  const ProductKernel kernel{Product::T, Accumulate::Yes};
+  const Extents size{512, 512, 512};
+  EXPECT_THAT(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept),
+              ElementsAre("max_magnitude portable", "max_magnitude/scale", "max_magnitude portable",
+                          "max_magnitude/scale", "matmul_t_acc medium"));
+  EXPECT_TRUE(x_scale);
+  EXPECT_THAT(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept), ElementsAre("matmul_t_acc medium"));
+  w_scale = {};
+  EXPECT_EQ(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept).size(), 3U);
+}
+
+TEST(MatMulUnits, AreNotAskedForScalesWhenTheyAreNotTaken) {
+  Buffer x_scale;
+  const OperandScales<Buffer*> kept{&x_scale, nullptr, nullptr};
+  EXPECT_THAT(launches_on(kNvidia, {Product::Plain}, {64, 64, 128}, MatMulPrecision::High, kept),
+              ElementsAre("matmul portable"));
+  EXPECT_FALSE(x_scale);
+}
+
+// A block that is loaded is its place in workgroup memory (first value, values from a row to the next, from a column to the next), which
+// does not change before it is used; of a block of sums every lane has eight values. The bounds of the loops are not constants, as unrolled they would take minutes to compile.
+constexpr std::string_view kLoops = R"(
+alias Left = vec3<u32>;
+alias Right = vec3<u32>;
+alias Sums = array<f32, 8>;
+var<private> lane_of_loops: u32;
+fn loops_bound(bound: u32) -> u32 { return select(bound, 0u, params.x == 0u); }
+fn loops_block(start: u32, by_columns: bool, line: u32) -> vec3<u32> {
+  return vec3<u32>(start, select(line, 1u, by_columns), select(1u, line, by_columns));
+}
+fn loops_multiply(a: Left, b: Right, sums: Sums) -> Sums {
+  var result = sums;
+  for (var i = 0u; i < loops_bound(8u); i += 1u) {
+    let at = lane_of_loops * 8u + i;
+    for (var k = 0u; k < loops_bound(16u); k += 1u) {
+      result[i] += f32(x_tile[a.x + at / 16u * a.y + k * a.z]) * f32(w_tile[b.x + k * b.y + at % 16u * b.z]);
+    }
+  }
+  return result;
+}
+fn loops_scale(sums: Sums, factor: f32) -> Sums {
+  var result = sums;
+  for (var i = 0u; i < loops_bound(8u); i += 1u) { result[i] *= factor; }
+  return result;
+}
+fn loops_store_staging(start: u32, sums: Sums, by_columns: bool, line: u32) {
+  for (var i = 0u; i < loops_bound(8u); i += 1u) {
+    let at = lane_of_loops * 8u + i;
+    staging[start + at / 16u * line + at % 16u] = sums[i];
+  }
+}
+fn loops_store_y(start: u32, sums: Sums, by_columns: bool, line: u32) {
+  for (var i = 0u; i < loops_bound(8u); i += 1u) {
+    let at = lane_of_loops * 8u + i;
+    y[start + at / 16u * line + at % 16u] = sums[i];
+  }
+}
+)";
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  size_t found = text.find(from);
+  EXPECT_NE(found, std::string::npos) << from;
+  for (; found != std::string::npos; found = text.find(from, found + to.size())) text.replace(found, from.size(), to);
+}
+
+/// The launch's text with loops in place of the units.
+std::string with_loops(Dispatch dispatch) {
+  dispatch.needs_f16 = dispatch.needs_subgroups = dispatch.needs_subgroup_matrix = false;
+  std::string text = device::webgpu::shader_text(dispatch, true);
+  replace_all(text, "alias Left = subgroup_matrix_left<f16, 16, 16>;", kLoops);
+  replace_all(text, "alias Right = subgroup_matrix_right<f16, 16, 16>;", "");
+  replace_all(text, "alias Sums = subgroup_matrix_result<f32, 16, 16>;", "");
+  replace_all(text, "subgroupMatrixLoad<Left>(&x_tile, ", "loops_block(");
+  replace_all(text, "subgroupMatrixLoad<Right>(&w_tile, ", "loops_block(");
+  replace_all(text, "subgroupMatrixMultiplyAccumulate(", "loops_multiply(");
+  replace_all(text, "subgroupMatrixScalarMultiply(", "loops_scale(");
+  replace_all(text, "subgroupMatrixStore(&staging, ", "loops_store_staging(");
+  replace_all(text, "subgroupMatrixStore(&y, ", "loops_store_y(");
+  replace_all(text, "@builtin(subgroup_id) subgroup: u32,", "");
+  replace_all(text, "@builtin(subgroup_invocation_id) lane: u32", "");
+  replace_all(text, "  let share = share_of(group.z, groups.z);\n",
+              "  let share = share_of(group.z, groups.z);\n  let subgroup = thread / 32u;\n  let lane = thread % 32u;\n"
+              "  lane_of_loops = lane;\n");
+  return text;
+}
+
+/// Runs a call on the device under test as it would run on matrix units; on the CPU, and without f16, the product as it is there.
+void run_with_loops(ProductCall call, const SplitLimits* limits = nullptr) {
+  // The device's cache of pipelines knows sources by their address.
+  static std::deque<std::string> texts;
+  static std::deque<device::webgpu::ShaderSource> sources;
+  device::Stream& stream = testing::stream();
+  if (!testing::is_webgpu() || !device::webgpu::as_webgpu(stream).has_f16()) return run_product(stream, call);
+  device::webgpu::WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
+  call.scales = measure_scales(stream, call);
+  WatchedStream watched(stream);
+  product_webgpu(watched, call, limits == nullptr ? limits_of(webgpu) : *limits);
+  for (Dispatch& dispatch : watched.dispatches) {
+    if (dispatch.needs_subgroup_matrix) {
+      sources.push_back({"loops", texts.emplace_back(with_loops(dispatch))});
+      dispatch.prelude.clear();
+      dispatch.sources = {&sources.back()};
+      dispatch.needs_f16 = true;
+      dispatch.needs_subgroups = dispatch.needs_subgroup_matrix = false;
+    }
+    webgpu.dispatch(dispatch);
+  }
+}
+
+void expect_right_with_loops(const ProductKernel& kernel, const Extents& size, const ProductTrial& trial,
+                             const SplitLimits* limits = nullptr) {
+  const CaseResult result = run_product_case(
+      testing::stream(), kernel, size, [&](const ProductCall& call) { run_with_loops(call, limits); }, trial);
+  EXPECT_TRUE(result.passed()) << name_of(kernel) << ", " << name_of(trial.precision) << ": error "
+                               << result.largest_error << ", allowed " << result.allowed_error << " at "
+                               << result.where;
+}
+
+class MatMulUnitsInLoops : public ::testing::TestWithParam<Product> {};
+
+TEST_P(MatMulUnitsInLoops, EdgesAreRightWhereverOperandsLie) {
+  const Extents size = is_at(GetParam()) ? Extents{132, 200, 83} : Extents{129, 200, 84};
+  for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
+    expect_right_with_loops({GetParam()}, size, {3.0F, 1e-8F, 1e5F, precision});
+    if (GetParam() == Product::Swiglu) continue;
+    expect_right_with_loops({GetParam(), Accumulate::Yes}, size, {3.0F, 1e5F, 1, precision});
+  }
+}
+
+TEST_P(MatMulUnitsInLoops, WholeTilesAreRight) {
+  for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
+    expect_right_with_loops({GetParam()}, {128, 256, 96}, {3.0F, 1, 1, precision});
+  }
+}
+
+TEST_P(MatMulUnitsInLoops, SumsInPartsAreRightWithAPartThatHasNoTerms) {
+  // 32 parts of 512 terms and more make shares of which the last ones are short; 2176 terms make four parts of 544.
+  expect_right_with_loops({GetParam()}, {128, 128, 2176}, {3.0F, 1, 1, MatMulPrecision::Medium});
+  expect_right_with_loops({GetParam()}, {64, 64, 2052}, {3.0F, 1, 1, MatMulPrecision::High});
+}
+
+TEST_P(MatMulUnitsInLoops, PiecesWhoseRowsLieApartAreRight) {
+  const SplitLimits bindings{80'000, 65535, 1e30};
+  expect_right_with_loops({GetParam()}, {200, 132, 260}, {3.0F, 1, 1, MatMulPrecision::Medium}, &bindings);
+}
+
+std::string test_name(Product product) { return name_of(ProductKernel{product}); }
+
+INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoops,
+                         ::testing::Values(Product::Plain, Product::T, Product::At, Product::Swiglu, Product::AtSwiglu),
+                         [](const ::testing::TestParamInfo<Product>& info) { return test_name(info.param); });
+
+}  // namespace
+}  // namespace athanor::kernels
