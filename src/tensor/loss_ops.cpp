@@ -4,6 +4,7 @@
 #include "kernels/gradient_norm/gradient_norm.h"
 #include "kernels/matmul/matmul.h"
 #include "tensor/ops.h"
+#include "tensor/product_weight.h"
 
 namespace athanor::tensor {
 
@@ -21,7 +22,7 @@ int64_t rows_per_chunk(const device::DeviceInfo& info, int64_t rows, int64_t voc
 }  // namespace
 
 void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets,
-                        float scale, const Buffer& loss_sum) {
+                        float scale, const Buffer& loss_sum, const kernels::CrossEntropyTerms& terms) {
   Stream& stream = context.stream;
   const int64_t rows = x.shape().num_rows();
   const int64_t columns = x.shape().last();
@@ -35,6 +36,7 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
   stream.upload(targets_on_device.buffer(), std::as_bytes(targets));
   const Tensor losses = empty(stream, Shape{rows}, "losses");
 
+  const ProductWeight read = product_weight(head);
   const bool wants_gradient = is_recorded(context, {&x, &head});
   const Tensor d_x = wants_gradient && x.needs_gradient() ? empty(stream, x.shape(), "d_x of the head") : Tensor();
   const int64_t chunk = rows_per_chunk(stream.device().info(), rows, vocabulary);
@@ -45,15 +47,18 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
     const Buffer logits_chunk = logits.buffer().slice(0, count * vocabulary * 4);
     const Buffer targets_chunk = targets_on_device.buffer().slice(begin * 4, count * 4);
     const Buffer losses_chunk = losses.buffer().slice(begin * 4, count * 4);
-    kernels::matmul_t(stream, {x_chunk, head.buffer(), logits_chunk, count, vocabulary, columns});
+    kernels::matmul_t(stream,
+                      {x_chunk, read.buffer, logits_chunk, count, vocabulary, columns, Accumulate::No, read.type});
     if (!wants_gradient) {
-      kernels::cross_entropy(stream, {logits_chunk, targets_chunk, losses_chunk, count, vocabulary});
+      kernels::cross_entropy(stream, {logits_chunk, targets_chunk, losses_chunk, count, vocabulary, terms});
       continue;
     }
-    kernels::cross_entropy_in_place(stream, {logits_chunk, targets_chunk, losses_chunk, scale, count, vocabulary});
+    kernels::cross_entropy_in_place(stream,
+                                    {logits_chunk, targets_chunk, losses_chunk, scale, count, vocabulary, terms});
     if (d_x) {
       const Buffer d_x_chunk = d_x.buffer().slice(begin * columns * 4, count * columns * 4);
-      kernels::matmul(stream, {logits_chunk, head.buffer(), d_x_chunk, count, columns, vocabulary});
+      kernels::matmul(stream,
+                      {logits_chunk, read.buffer, d_x_chunk, count, columns, vocabulary, Accumulate::No, read.type});
     }
     if (head.needs_gradient()) {
       const Tensor::GradientSlot slot = head.gradient_slot(stream);

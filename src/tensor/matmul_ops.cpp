@@ -2,6 +2,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/silu_gate/silu_gate.h"
 #include "tensor/ops.h"
+#include "tensor/product_weight.h"
 
 namespace athanor::tensor {
 
@@ -28,7 +29,8 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
         w.shape().to_string(), k);
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul");
-  kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const ProductWeight read = product_weight(w);
+  kernels::matmul(context.stream, {x.buffer(), read.buffer, y.buffer(), m, n, k, Accumulate::No, read.type});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
     context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
@@ -38,7 +40,8 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+        const ProductWeight read = product_weight(w);
+        kernels::matmul_t(stream, {y.gradient(), read.buffer, slot.buffer, m, k, n, slot.accumulate, read.type});
       }
     });
   }
@@ -53,7 +56,8 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
         w.shape().to_string(), k);
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul_t");
-  kernels::matmul_t(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const ProductWeight read = product_weight(w);
+  kernels::matmul_t(context.stream, {x.buffer(), read.buffer, y.buffer(), m, n, k, Accumulate::No, read.type});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
     context.tape->record(y, [x, w, y, m, n, k](Stream& stream) {
@@ -63,7 +67,8 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate});
+        const ProductWeight read = product_weight(w);
+        kernels::matmul(stream, {y.gradient(), read.buffer, slot.buffer, m, k, n, slot.accumulate, read.type});
       }
     });
   }
@@ -80,7 +85,8 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
         gate.shape().last(), w.shape().to_string(), k);
   const int64_t m = gate.shape().num_rows();
   Tensor y = empty(context.stream, with_last(gate.shape(), n), "swiglu_matmul");
-  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k});
+  const ProductWeight read = product_weight(w);
+  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), read.buffer, y.buffer(), m, n, k, read.type});
   if (is_recorded(context, {&gate, &up, &w})) {
     y.set_needs_gradient(true);
     context.tape->record(y, [gate, up, w, y, m, n, k](Stream& stream) {
@@ -93,7 +99,8 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
         const Tensor d_hidden = empty(stream, gate.shape(), "d_hidden");
         const Tensor d_gate = empty(stream, gate.shape(), "d_gate");
         const Tensor d_up = empty(stream, gate.shape(), "d_up");
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n});
+        const ProductWeight read = product_weight(w);
+        kernels::matmul_t(stream, {y.gradient(), read.buffer, d_hidden.buffer(), m, k, n, Accumulate::No, read.type});
         kernels::silu_gate_backward(
             stream, {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});
         if (gate.needs_gradient()) gate.add_gradient(stream, d_gate.buffer());

@@ -2,6 +2,7 @@
 // Leading extents of x are rows: (B, T, C) and (B*T, C) are the same to every op here.
 #pragma once
 
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "tensor/tape.h"
 #include "tensor/tensor.h"
 
@@ -57,7 +58,8 @@ Tensor embedding(const Context& context, const Tensor& table, const TokenIds& id
 /// The head and its loss, taken in chunks of rows so that never all logits exist. x: (rows, C), head: (V, C), targets: (rows) with
 /// kernels::kIgnoreTarget where a row does not count. loss_sum: one f32 on the device to which the sum of the rows' losses in nats is
 /// added. With a tape, gradients for x and head are made at once, times `scale` (1 / number of targets of the step).
+/// terms: label smoothing, z-loss and soft cap, in loss and gradient alike.
 void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& head, std::span<const int32_t> targets,
-                        float scale, const Buffer& loss_sum);
+                        float scale, const Buffer& loss_sum, const kernels::CrossEntropyTerms& terms = {});
 
 }  // namespace athanor::tensor
