@@ -119,6 +119,21 @@ void TokenStream::read(int64_t begin, std::span<uint32_t> out) const {
   }
 }
 
+void TokenStream::add_documents(int64_t begin, int64_t count, std::set<int64_t>& found) const {
+  const std::span<const uint64_t> offsets = data_.documents();
+  for (size_t at = 0; at < stretches_.size(); ++at) {
+    const int64_t from = std::max(begin, starts_[at]);
+    const int64_t to = std::min(begin + count, starts_[at + 1]);
+    if (from >= to) continue;
+    const auto first = static_cast<uint64_t>(stretches_[at].begin + from - starts_[at]);
+    const uint64_t end = first + static_cast<uint64_t>(to - from);
+    const auto after = std::upper_bound(offsets.begin(), offsets.end(), first);
+    for (auto document = after - offsets.begin() - 1; document < data_.num_documents() && offsets[document] < end;
+         ++document)
+      found.insert(document);
+  }
+}
+
 Permutation::Permutation(int64_t size, uint64_t seed, uint64_t epoch) : size_(static_cast<uint64_t>(size)) {
   check(size > 0, "loader: an order of {} windows was asked", size);
   half_bits_ = std::max<int>(1, static_cast<int>(std::bit_width(size_ - 1) + 1) / 2);
@@ -169,15 +184,24 @@ Batch Loader::batch(int64_t step, int64_t rows, int64_t first_row, int64_t count
   made.tokens.resize(static_cast<size_t>(count * length_));
   made.targets.resize(made.tokens.size());
   for (int64_t row = 0; row < count; ++row) {
-    const int64_t sample = step * rows + first_row + row;
-    const int64_t epoch = sample / windows_;
-    const int64_t largest_offset = std::min(length_ - 1, train_.size() - 1 - windows_ * length_);
-    Random random(seed_, RandomStream::Shuffle, static_cast<uint64_t>(epoch), kOffsetWord);
-    const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
-    const Permutation order(windows_, seed_, static_cast<uint64_t>(epoch));
-    copy_row(train_, offset + order(sample % windows_) * length_, row, made);
+    copy_row(train_, window_begin(step * rows + first_row + row), row, made);
   }
   return made;
+}
+
+int64_t Loader::window_begin(int64_t sample) const {
+  const int64_t epoch = sample / windows_;
+  const int64_t largest_offset = std::min(length_ - 1, train_.size() - 1 - windows_ * length_);
+  Random random(seed_, RandomStream::Shuffle, static_cast<uint64_t>(epoch), kOffsetWord);
+  const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
+  const Permutation order(windows_, seed_, static_cast<uint64_t>(epoch));
+  return offset + order(sample % windows_) * length_;
+}
+
+std::vector<int64_t> Loader::documents(int64_t step, int64_t rows) const {
+  std::set<int64_t> found;
+  for (int64_t row = 0; row < rows; ++row) train_.add_documents(window_begin(step * rows + row), length_ + 1, found);
+  return {found.begin(), found.end()};
 }
 
 int64_t Loader::validation_blocks() const { return has_validation() ? (validation_->size() - 1) / length_ : 0; }

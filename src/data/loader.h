@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,8 @@ class TokenStream {
   int64_t size() const { return starts_.back(); }
   /// Copies tokens begin to begin + out.size(). Throws Error outside the stream.
   void read(int64_t begin, std::span<uint32_t> out) const;
+  /// Adds the numbers of the documents that tokens begin to begin + count lie in.
+  void add_documents(int64_t begin, int64_t count, std::set<int64_t>& found) const;
 
  private:
   TokenData data_;
@@ -74,6 +77,9 @@ class Loader {
   /// Only rows first_row to first_row + count of the step.
   Batch batch(int64_t step, int64_t rows, int64_t first_row, int64_t count) const;
 
+  /// Numbers of the documents that the rows of a step lie in, rising: for messages about the step.
+  std::vector<int64_t> documents(int64_t step, int64_t rows) const;
+
   int64_t length() const { return length_; }
   int64_t windows_per_epoch() const { return windows_; }
   int64_t train_tokens() const { return train_.size(); }
@@ -90,6 +96,8 @@ class Loader {
   const TokenStream& validation_stream() const;
 
  private:
+  /// Where a sample's window begins in the training stream; samples are counted over all steps.
+  int64_t window_begin(int64_t sample) const;
   void copy_row(const TokenStream& stream, int64_t begin, int64_t row, Batch& batch) const;
 
   int64_t length_;
