@@ -9,6 +9,8 @@ endfunction()
 
 athanor_runs_test(repeat_on_the_cpu --part cpu)
 athanor_runs_test(go_on_where_they_stopped --part stop)
+athanor_runs_test(are_killed_at_named_points --part kills)
+athanor_runs_test(are_guarded --part guard)
 foreach(library wgpu_native webgpu_dawn)
   athanor_runs_test(agree_with_the_cpu.${library} --part webgpu --library ${library})
   # Slow: ctest -LE slow leaves them out.

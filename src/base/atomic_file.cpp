@@ -38,23 +38,33 @@ fs::path resolved(const fs::path& path) {
   return whole;
 }
 
-/// Removes what processes that were killed have left for the same name. A live process's is left alone.
+/// The digits of ".NAME.partial-DIGITS" belong to a process that is no more. Our own id can only be that of an earlier process: numbers
+/// come again, in containers soon.
+bool is_of_dead_process(std::string_view digits) {
+  int64_t owner = 0;
+  const auto [stop, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), owner);
+  if (failed != std::errc() || stop != digits.data() + digits.size() || owner <= 0) return false;
+  return owner == os_file::process_id() || !os_file::process_is_alive(owner);
+}
+
+/// Removes what processes that were killed have left under names of which `digits_of` gives the digits; empty: not meant.
+template <typename DigitsOf>
+std::vector<std::string> remove_leftovers_by(const fs::path& folder, DigitsOf digits_of) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_of_dead_process(digits_of(std::string_view(name)))) names.push_back(name);
+  }
+  for (const std::string& name : names) fs::remove_all(folder / name, error);
+  return names;
+}
+
 void remove_leftovers(const fs::path& final_path) {
   const std::string prefix = partial_prefix(final_path);
-  std::error_code error;
-  std::vector<fs::path> leftovers;
-  for (fs::directory_iterator entry(final_path.parent_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    const char* digits_end = name.data() + name.size();
-    int64_t owner = 0;
-    const auto [stop, failed] = std::from_chars(name.data() + prefix.size(), digits_end, owner);
-    if (failed != std::errc() || stop != digits_end || owner <= 0) continue;
-    // Our own id can only be that of an earlier process: numbers come again, in containers soon.
-    if (owner == os_file::process_id() || !os_file::process_is_alive(owner)) leftovers.push_back(entry->path());
-  }
-  for (const fs::path& leftover : leftovers) fs::remove_all(leftover, error);
+  remove_leftovers_by(final_path.parent_path(), [&](std::string_view name) {
+    return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string_view();
+  });
 }
 
 void check_may_write(const fs::path& path) {
@@ -63,6 +73,15 @@ void check_may_write(const fs::path& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> remove_unfinished(const fs::path& folder) {
+  constexpr std::string_view kMark = ".partial-";
+  return remove_leftovers_by(folder, [&](std::string_view name) {
+    const size_t mark = name.rfind(kMark);
+    return name.starts_with('.') && mark != std::string_view::npos && mark > 0 ? name.substr(mark + kMark.size())
+                                                                               : std::string_view();
+  });
+}
 
 struct AtomicFile::State {
   fs::path final_path;

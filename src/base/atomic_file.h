@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace athanor {
 
@@ -36,6 +38,10 @@ class AtomicFile {
 
 /// Writes a whole small file in one go.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Removes what processes that were killed have left in a folder under names of unfinished files and folders; a live process's is left
+/// alone. Gives the names, for the log.
+std::vector<std::string> remove_unfinished(const std::filesystem::path& folder);
 
 /// A folder written beside its final path: fill path(), then commit() flushes every file and the folder and renames it
 /// onto the final path. A folder already there is swapped out and then removed. Destroyed without commit, it leaves no

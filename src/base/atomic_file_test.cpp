@@ -126,6 +126,20 @@ TEST(AtomicFile, RemovesWhatAKilledProcessHasLeft) {
   EXPECT_EQ(folder.num_entries(), 2);
 }
 
+TEST(Unfinished, FilesAndFoldersOfDeadProcessesAreRemovedFromAFolderAndNothingElse) {
+  const TestFolder folder;
+  const std::string dead = std::to_string(ended_process());
+  folder.put(".latest.partial-" + dead, "half");
+  fs::create_directory(folder / (".checkpoint-4.partial-" + dead));
+  folder.put(".other.partial-" + std::to_string(::getppid()), "of a live process");
+  folder.put("notes.partial-" + dead, "no hidden name");
+  folder.put(".partial-" + dead, "no name before it");
+  folder.put(".a.partial-x", "no number");
+  EXPECT_EQ(remove_unfinished(folder.path()).size(), 2U);
+  EXPECT_EQ(folder.num_entries(), 4);
+  EXPECT_TRUE(remove_unfinished(folder / "nowhere").empty());
+}
+
 TEST(AtomicFolder, AppearsOnlyWithCommit) {
   const TestFolder folder;
   AtomicFolder staged(folder / "run");

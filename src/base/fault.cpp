@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/os_file.h"
 
 namespace athanor {
 namespace {
@@ -67,6 +68,10 @@ bool fault_due(std::string_view name) {
   if (fault.name.empty() || fault.name != name) return false;
   fault.calls += 1;
   return fault.calls >= fault.first_failing && fault.calls <= fault.last_failing;
+}
+
+void kill_point(std::string_view name) {
+  if (fault_due(name)) os_file::kill_this_process();
 }
 
 void set_fault(std::string_view fault) {

@@ -9,8 +9,13 @@ namespace athanor {
 
 /// True when the named fault is due now. Names in use: "disk-full" (any file write), "no-write" (opening a file to
 /// write), "device-lost" (a submission to a WebGPU device), "wrong-kernel" (a case of the check at an adapter's first use), "no-exchange" (a system that cannot swap two folders in one
-/// step).
+/// step), "infinite-gradient" (of a training step), "huge-rate" (a learning rate of 1000 for a step), and those of kill_point.
 bool fault_due(std::string_view name);
+
+/// Ends this process at once, as SIGKILL does, when the named fault is due: "kill-after-forward", "kill-after-backward" (of a
+/// micro-batch), "kill-after-update" (of a step), and of a checkpoint "kill-model-written", "kill-optimizer-written",
+/// "kill-state-written", "kill-before-latest", "kill-after-latest", "kill-before-removal".
+void kill_point(std::string_view name);
 
 /// Replaces what $ATHANOR_FAULT said and starts the count anew; an empty text switches every fault off. For tests in
 /// one process.

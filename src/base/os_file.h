@@ -37,5 +37,7 @@ bool exchange(const std::filesystem::path& a, const std::filesystem::path& b);
 
 int64_t process_id();
 bool process_is_alive(int64_t id);
+/// At once and without a trace, as SIGKILL does.
+[[noreturn]] void kill_this_process();
 
 }  // namespace athanor::os_file

@@ -101,8 +101,12 @@ void run_train(const CLI::App& command, const TrainArguments& arguments) {
                 result.max_steps, settings.output_dir);
     throw Exit{kInterrupted};
   }
-  if (result.was_finished)
+  if (result.was_finished && result.was_stopped_early) {
+    log_info("{}: the run was stopped early at step {}; nothing is left to do (a larger --patience goes on)",
+             settings.output_dir, result.step);
+  } else if (result.was_finished) {
     log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
+  }
   print_result(arguments, settings, result);
 }
 

@@ -188,6 +188,20 @@ void TokenStream::document_starts(int64_t begin, std::vector<bool>& out) const {
   }
 }
 
+void TokenStream::add_documents(int64_t begin, int64_t count, std::set<int64_t>& found) const {
+  const DocumentOffsets offsets = data_.documents();
+  for (size_t at = 0; at < stretches_.size(); ++at) {
+    const int64_t from = std::max(begin, starts_[at]);
+    const int64_t to = std::min(begin + count, starts_[at + 1]);
+    if (from >= to) continue;
+    const int64_t first = stretches_[at].begin + from - starts_[at];
+    const auto end = static_cast<uint64_t>(first + to - from);
+    for (int64_t document = data_.document_at(first); document < data_.num_documents() && offsets[document] < end;
+         ++document)
+      found.insert(document);
+  }
+}
+
 Permutation::Permutation(int64_t size, uint64_t seed, uint64_t epoch) : size_(static_cast<uint64_t>(size)) {
   check(size > 0, "loader: an order of {} windows was asked", size);
   half_bits_ = std::max<int>(1, static_cast<int>(std::bit_width(size_ - 1) + 1) / 2);
@@ -323,6 +337,21 @@ Batch Loader::batch(int64_t step, int64_t rows, int64_t first_row, int64_t count
   Batch made = empty_batch(count);
   for (int64_t row = 0; row < count; ++row) copy_row(train_, begin_of_sample(step * rows + first_row + row), row, made);
   return made;
+}
+
+int64_t Loader::begin_of_sample(int64_t sample) const {
+  const int64_t epoch = sample / windows_;
+  const int64_t largest_offset = std::min(length_ - 1, train_.size() - 1 - windows_ * length_);
+  Random random(seed_, RandomStream::Shuffle, static_cast<uint64_t>(epoch), kOffsetWord);
+  const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
+  const Permutation order(windows_, seed_, static_cast<uint64_t>(epoch));
+  return offset + order(sample % windows_) * length_;
+}
+
+std::vector<int64_t> Loader::documents(int64_t step, int64_t rows) const {
+  std::set<int64_t> found;
+  for (int64_t row = 0; row < rows; ++row) train_.add_documents(begin_of_sample(step * rows + row), length_ + 1, found);
+  return {found.begin(), found.end()};
 }
 
 int64_t Loader::validation_blocks() const { return has_validation() ? (validation_->size() - 1) / length_ : 0; }

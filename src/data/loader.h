@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ class TokenStream {
   void document_starts(int64_t begin, std::vector<bool>& out) const;
   /// Copies tokens begin to begin + out.size(). Throws Error outside the stream.
   void read(int64_t begin, std::span<uint32_t> out) const;
+  /// Adds the numbers of the documents that tokens begin to begin + count lie in.
+  void add_documents(int64_t begin, int64_t count, std::set<int64_t>& found) const;
 
  private:
   TokenData data_;
@@ -98,6 +101,9 @@ class Loader {
   Batch batch(int64_t step, int64_t rows) const { return batch(step, rows, 0, rows); }
   /// Only rows first_row to first_row + count of the step.
   Batch batch(int64_t step, int64_t rows, int64_t first_row, int64_t count) const;
+
+  /// Numbers of the documents that the rows of a step lie in, rising: for messages about the step.
+  std::vector<int64_t> documents(int64_t step, int64_t rows) const;
 
   int64_t length() const { return length_; }
   /// Of all sources together.

@@ -220,6 +220,15 @@ void check_hashes(const fs::path& folder) {
   }
 }
 
+/// A run that averages its weights saves the average as the model.
+void name_average(const fs::path& folder) {
+  const json state = read_json_if_there(folder / "trainer_state.json");
+  const auto decay = state.find("ema_decay");
+  if (decay == state.end() || !decay->is_number() || decay->get<double>() <= 0) return;
+  log_info("{}: the weights are the average of the weights over the steps (ema_decay {:g})", folder.string(),
+           decay->get<double>());
+}
+
 }  // namespace
 
 ModelSource find_model(const fs::path& path, std::string_view checkpoint) {
@@ -244,6 +253,7 @@ ModelSource find_model(const fs::path& path, std::string_view checkpoint) {
 
 LoadedModel load_model(device::Stream& stream, const ModelSource& source) {
   check_hashes(source.folder);
+  name_average(source.folder);
   const fs::path tokenizer_path = source.folder / "tokenizer.json";
   check(fs::exists(tokenizer_path), "{}: is missing; a model folder holds the tokenizer that it was trained with",
         tokenizer_path.string());

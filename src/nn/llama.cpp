@@ -46,8 +46,8 @@ std::vector<ParameterSpec> llama_parameters(const LlamaConfig& config) {
   return specs;
 }
 
-Llama::Llama(device::Stream& stream, const LlamaConfig& config, Trained trained)
-    : config_(config), parameters_(stream, llama_parameters(config), trained) {
+Llama::Llama(device::Stream& stream, const LlamaConfig& config, Trained trained, Precision precision)
+    : config_(config), parameters_(stream, llama_parameters(config), trained, precision) {
   embed_tokens_ = parameters_.at("model.embed_tokens.weight");
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const auto part = [&](std::string_view name) { return parameters_.at(layer_name(layer, name)); };
@@ -130,10 +130,11 @@ tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uin
 }
 
 void Llama::loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,
-                 const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute) const {
+                 const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute,
+                 const kernels::CrossEntropyTerms& terms) const {
   const tensor::Tensor states =
       hidden(context, ids, rows, causal_attention(rows, upload_first_keys(context.stream, rows)), recompute);
-  tensor::cross_entropy_head(context, states, head_, targets, scale, loss_sum);
+  tensor::cross_entropy_head(context, states, head_, targets, scale, loss_sum, terms);
 }
 
 tensor::Tensor Llama::logits(const tensor::Context& context, const tensor::Tensor& hidden) const {

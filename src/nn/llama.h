@@ -44,7 +44,7 @@ enum class Recompute { No, Blocks };
 class Llama {
  public:
   /// Weights are zero until parameters().initialize() or a file fills them.
-  Llama(device::Stream& stream, const LlamaConfig& config, Trained trained);
+  Llama(device::Stream& stream, const LlamaConfig& config, Trained trained, Precision precision = Precision::F32);
 
   const LlamaConfig& config() const { return config_; }
   Parameters& parameters() { return parameters_; }
@@ -57,7 +57,8 @@ class Llama {
   /// Adds the sum of the rows' losses in nats to loss_sum and, with a tape, leaves what the backward pass needs; `scale` is
   /// 1 / number of targets of the whole step. targets: kernels::kIgnoreTarget where a row does not count.
   void loss(const tensor::Context& context, std::span<const uint32_t> ids, std::span<const int32_t> targets,
-            const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute = Recompute::No) const;
+            const Rows& rows, float scale, const device::Buffer& loss_sum, Recompute recompute = Recompute::No,
+            const kernels::CrossEntropyTerms& terms = {}) const;
 
   /// (rows, V) of hidden states; the caller picks few rows, since V is large.
   tensor::Tensor logits(const tensor::Context& context, const tensor::Tensor& hidden) const;

@@ -134,6 +134,7 @@ void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) 
   check(missing.empty(), "{}: {} is missing{}; the files are of two models or not complete", folder.string(),
         missing.empty() ? "" : *missing.begin(),
         missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
+  model.parameters().refresh_mirror(stream);
 }
 
 Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {

@@ -2,7 +2,9 @@
 #include "nn/parameters.h"
 
 #include "base/random.h"
+#include "kernels/fp32_to_fp16/fp32_to_fp16.h"
 
+#include <array>
 #include <set>
 
 namespace athanor::nn {
@@ -13,22 +15,37 @@ int64_t padded(int64_t count) { return (count + kSlabAlignment - 1) / kSlabAlign
 
 }  // namespace
 
-Parameters::Parameters(device::Stream& stream, const std::vector<ParameterSpec>& specs, Trained trained) {
+Parameters::Parameters(device::Stream& stream, const std::vector<ParameterSpec>& specs, Trained trained,
+                       Precision precision) {
   const int64_t most = stream.device().info().max_binding_bytes / 4;
   std::set<std::string_view> names;
+  std::array<int, 2> open_slab{-1, -1};  // the one being filled with hidden matrices, and with all else
   for (const ParameterSpec& spec : specs) {
     check(names.insert(spec.name).second, "parameters: {} is there twice", spec.name);
     const int64_t count = padded(spec.shape.num_elements());
     check(count > 0 && count <= most,
           "parameters: {} of shape {} needs {} bytes but {} takes {} in one piece; take a smaller model", spec.name,
           spec.shape.to_string(), count * 4, stream.device().info().name, most * 4);
-    if (slabs_.empty() || slabs_.back().count + count > most) slabs_.emplace_back();
-    parameters_.push_back({spec, {}, static_cast<int>(slabs_.size()) - 1, slabs_.back().count});
-    slabs_.back().count += count;
+    Parameter parameter{spec, {}, 0, 0};
+    const bool is_hidden = parameter.is_hidden_matrix();
+    int& open = open_slab[is_hidden ? 1 : 0];
+    if (open < 0 || slabs_[static_cast<size_t>(open)].count + count > most) {
+      open = static_cast<int>(slabs_.size());
+      slabs_.emplace_back().is_hidden = is_hidden;
+    }
+    Slab& slab = slabs_[static_cast<size_t>(open)];
+    parameter.slab = open;
+    parameter.offset = slab.count;
+    slab.count += count;
+    parameters_.push_back(std::move(parameter));
   }
   for (Slab& slab : slabs_) {
     slab.weights = stream.device().allocate(slab.count * 4, "weights");
     stream.fill_zero(slab.weights);
+    if (precision == Precision::Mixed) {
+      slab.mirror = stream.device().allocate(kernels::half_words(slab.count) * 4, "f16 mirror");
+      stream.fill_zero(slab.mirror);
+    }
     if (trained == Trained::No) continue;
     slab.gradients = stream.device().allocate(slab.count * 4, "gradients");
     stream.fill_zero(slab.gradients);
@@ -37,6 +54,10 @@ Parameters::Parameters(device::Stream& stream, const std::vector<ParameterSpec>&
     const Slab& slab = slabs_[static_cast<size_t>(parameter.slab)];
     const int64_t bytes = parameter.spec.shape.num_elements() * 4;
     parameter.values = tensor::Tensor(slab.weights.slice(parameter.offset * 4, bytes), parameter.spec.shape);
+    if (slab.mirror && parameter.is_decayed()) {
+      const int64_t halves = kernels::half_words(parameter.spec.shape.num_elements());
+      parameter.values.set_mirror(slab.mirror.slice(parameter.offset * 2, halves * 4));
+    }
     if (trained == Trained::No) continue;
     parameter.values.set_needs_gradient(true);
     parameter.values.set_gradient_place(slab.gradients.slice(parameter.offset * 4, bytes));
@@ -73,11 +94,18 @@ void Parameters::initialize(device::Stream& stream, uint64_t seed) {
     }
     stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
   }
+  refresh_mirror(stream);
   weights_changed();
 }
 
 void Parameters::weights_changed() const {
   for (const Parameter& parameter : parameters_) parameter.values.values_changed();
+}
+
+void Parameters::refresh_mirror(device::Stream& stream) const {
+  for (const Slab& slab : slabs_) {
+    if (slab.mirror) kernels::fp32_to_fp16(stream, {slab.weights, slab.mirror, slab.count});
+  }
 }
 
 void Parameters::clear_gradients() {

@@ -31,22 +31,31 @@ struct Parameter {
 
   /// Weight decay applies to matrices only, not to norms.
   bool is_decayed() const { return spec.shape.rank() >= 2; }
+  /// A matrix between embedding and head.
+  bool is_hidden_matrix() const { return spec.layout == FileLayout::Transposed && spec.shape.rank() == 2; }
 };
 
-inline constexpr int64_t kSlabAlignment = 64;  // elements: 256 bytes, where any adapter binds a range
+inline constexpr int64_t kSlabAlignment = 128;  // elements: 256 bytes as f16, where any adapter binds a range
 
 struct Slab {
   device::Buffer weights;
   device::Buffer gradients;  // empty when the model is not trained
-  int64_t count = 0;         // elements, padding included; padding is zero in both
+  device::Buffer mirror;     // the weights as f16, two a word; empty unless Precision::Mixed
+  int64_t count = 0;         // elements, padding included; padding is zero in all
+  bool is_hidden =
+      false;  // holds hidden matrices and nothing else; the other slabs hold none, since Muon treats the two apart
 };
 
 enum class Trained { No, Yes };
 
+/// Mixed: products read an f16 mirror of the weights, which the optimizer keeps up to date.
+enum class Precision { F32, Mixed };
+
 class Parameters {
  public:
   /// Weights are zero until initialize() or a file fills them.
-  Parameters(device::Stream& stream, const std::vector<ParameterSpec>& specs, Trained trained);
+  Parameters(device::Stream& stream, const std::vector<ParameterSpec>& specs, Trained trained,
+             Precision precision = Precision::F32);
 
   const std::vector<Parameter>& all() const { return parameters_; }
   const std::vector<Slab>& slabs() const { return slabs_; }
@@ -59,6 +68,8 @@ class Parameters {
   void initialize(device::Stream& stream, uint64_t seed);
   /// After anything wrote weights: scales that products measured on them are forgotten.
   void weights_changed() const;
+  /// Makes the mirror anew from the weights, the very bits that the optimizer writes; nothing without a mirror.
+  void refresh_mirror(device::Stream& stream) const;
   /// Before the first micro-batch of a step: gradients count as unwritten.
   void clear_gradients();
   /// After the last one: a gradient that nobody wrote becomes zero.

@@ -7,6 +7,7 @@
 #include "kernels/mul/mul.h"
 #include "tensor/op_parts.h"
 #include "tensor/ops.h"
+#include "tensor/product_weight.h"
 
 #include <algorithm>
 
@@ -115,6 +116,7 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
   const Tensor targets_on_device = upload_targets(stream, targets, vocabulary);
   const Tensor losses = empty(stream, Shape{rows}, "losses");
 
+  const ProductWeight read = product_weight(head);
   const bool wants_gradient = is_recorded(context, {&x, &head});
   const Tensor d_x = wants_gradient && x.needs_gradient() ? empty(stream, x.shape(), "d_x of the head") : Tensor();
   const int64_t chunk = rows_per_chunk(stream.device().info(), rows, vocabulary);
@@ -128,8 +130,8 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
     const Buffer logits_chunk = logits.buffer().slice(0, count * vocabulary * 4);
     const Buffer targets_chunk = targets_on_device.buffer().slice(begin * 4, count * 4);
     const Buffer losses_chunk = losses.buffer().slice(begin * 4, count * 4);
-    kernels::matmul_t(stream, {x_chunk, head.buffer(), logits_chunk, count, vocabulary, columns, Accumulate::No,
-                               DType::F32, precision, &x_scale, head.kept_scale()});
+    kernels::matmul_t(stream, {x_chunk, read.buffer, logits_chunk, count, vocabulary, columns, Accumulate::No, read.type,
+                               precision, &x_scale, head.kept_scale()});
     if (!wants_gradient) {
       kernels::cross_entropy(stream, {logits_chunk, targets_chunk, losses_chunk, count, vocabulary, terms, {}, {}});
       continue;
@@ -138,8 +140,8 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
         stream, {logits_chunk, targets_chunk, losses_chunk, scale, count, vocabulary, terms, {}, {}});
     if (d_x) {
       const Buffer d_x_chunk = d_x.buffer().slice(begin * columns * 4, count * columns * 4);
-      kernels::matmul(stream, {logits_chunk, head.buffer(), d_x_chunk, count, columns, vocabulary, Accumulate::No,
-                               DType::F32, precision, &d_scale, head.kept_scale()});
+      kernels::matmul(stream, {logits_chunk, read.buffer, d_x_chunk, count, columns, vocabulary, Accumulate::No,
+                               read.type, precision, &d_scale, head.kept_scale()});
     }
     if (head.needs_gradient()) {
       const Tensor::GradientSlot slot = head.gradient_slot(stream);

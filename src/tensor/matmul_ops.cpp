@@ -3,6 +3,7 @@
 #include "kernels/silu_gate/silu_gate.h"
 #include "tensor/op_parts.h"
 #include "tensor/ops.h"
+#include "tensor/product_weight.h"
 
 namespace athanor::tensor {
 
@@ -32,7 +33,8 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul");
   const kernels::MatMulPrecision precision = context.matmul_precision;
-  kernels::matmul(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k, Accumulate::No, DType::F32, precision,
+  const ProductWeight read = product_weight(w);
+  kernels::matmul(context.stream, {x.buffer(), read.buffer, y.buffer(), m, n, k, Accumulate::No, read.type, precision,
                                    x.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
@@ -45,7 +47,8 @@ Tensor matmul(const Context& context, const Tensor& x, const Tensor& w) {
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate, DType::F32,
+        const ProductWeight read = product_weight(w);
+        kernels::matmul_t(stream, {y.gradient(), read.buffer, slot.buffer, m, k, n, slot.accumulate, read.type,
                                    precision, &d_scale, w.kept_scale()});
       }
     });
@@ -63,7 +66,8 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
   const int64_t m = x.shape().num_rows();
   Tensor y = empty(context.stream, with_last(x.shape(), n), "matmul_t");
   const kernels::MatMulPrecision precision = context.matmul_precision;
-  kernels::matmul_t(context.stream, {x.buffer(), w.buffer(), y.buffer(), m, n, k, Accumulate::No, DType::F32, precision,
+  const ProductWeight read = product_weight(w);
+  kernels::matmul_t(context.stream, {x.buffer(), read.buffer, y.buffer(), m, n, k, Accumulate::No, read.type, precision,
                                      x.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&x, &w})) {
     y.set_needs_gradient(true);
@@ -76,7 +80,8 @@ Tensor matmul_t(const Context& context, const Tensor& x, const Tensor& w) {
       }
       if (x.needs_gradient()) {
         const Tensor::GradientSlot slot = x.gradient_slot(stream);
-        kernels::matmul(stream, {y.gradient(), w.buffer(), slot.buffer, m, k, n, slot.accumulate, DType::F32, precision,
+        const ProductWeight read = product_weight(w);
+        kernels::matmul(stream, {y.gradient(), read.buffer, slot.buffer, m, k, n, slot.accumulate, read.type, precision,
                                  &d_scale, w.kept_scale()});
       }
     });
@@ -94,7 +99,8 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
   const int64_t m = gate.shape().num_rows();
   Tensor y = empty(context.stream, with_last(gate.shape(), n), "swiglu_matmul");
   const kernels::MatMulPrecision precision = context.matmul_precision;
-  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), w.buffer(), y.buffer(), m, n, k, DType::F32,
+  const ProductWeight read = product_weight(w);
+  kernels::matmul_swiglu_a(context.stream, {gate.buffer(), up.buffer(), read.buffer, y.buffer(), m, n, k, read.type,
                                             precision, gate.kept_scale(), up.kept_scale(), w.kept_scale()});
   if (is_recorded(context, {&gate, &up, &w})) {
     y.set_needs_gradient(true);
@@ -110,7 +116,8 @@ Tensor swiglu_matmul(const Context& context, const Tensor& gate, const Tensor& u
         const Tensor d_hidden = empty(stream, gate.shape(), "d_hidden");
         const Tensor d_gate = empty(stream, gate.shape(), "d_gate");
         const Tensor d_up = empty(stream, gate.shape(), "d_up");
-        kernels::matmul_t(stream, {y.gradient(), w.buffer(), d_hidden.buffer(), m, k, n, Accumulate::No, DType::F32,
+        const ProductWeight read = product_weight(w);
+        kernels::matmul_t(stream, {y.gradient(), read.buffer, d_hidden.buffer(), m, k, n, Accumulate::No, read.type,
                                    precision, &d_scale, w.kept_scale()});
         kernels::silu_gate_backward(
             stream, {d_hidden.buffer(), gate.buffer(), up.buffer(), d_gate.buffer(), d_up.buffer(), m * k});

@@ -2,6 +2,7 @@
 #include "tensor/tensor.h"
 
 #include "kernels/add/add.h"
+#include "kernels/fp32_to_fp16/fp32_to_fp16.h"
 
 namespace athanor::tensor {
 
@@ -15,6 +16,7 @@ struct Tensor::State {
   bool is_one = false;     // the gradient is a loss's 1
   Buffer place;            // where the gradient must lie; empty: anywhere
   Buffer scale;            // of the values; empty: not measured
+  Buffer mirror;           // the values as f16; empty: none
 };
 
 Tensor::Tensor(Buffer buffer, const Shape& shape, DType dtype) : state_(std::make_shared<State>()) {
@@ -41,6 +43,15 @@ void Tensor::set_gradient_place(const Buffer& place) {
         state_->buffer.size_bytes());
   state_->place = place;
 }
+
+void Tensor::set_mirror(const Buffer& halves) {
+  const int64_t bytes = 4 * kernels::half_words(num_elements());
+  check(halves.size_bytes() == bytes, "tensor: a mirror of {} bytes is no f16 copy of {} values; pass {} bytes",
+        halves.size_bytes(), num_elements(), bytes);
+  state_->mirror = halves;
+}
+
+const Buffer& Tensor::mirror() const { return state_->mirror; }
 
 void Tensor::clear_gradient() {
   state_->gradient = Buffer();

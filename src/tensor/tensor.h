@@ -29,6 +29,12 @@ class Tensor {
   const Buffer& buffer() const;
   int64_t num_elements() const { return shape().num_elements(); }
 
+  /// Gives a weight its f16 mirror, kept up to date by its owner: products read it instead of the values, forward and backward.
+  /// (half_words(elements)) u32. Throws Error for another size.
+  void set_mirror(const Buffer& halves);
+  /// Empty: there is none.
+  const Buffer& mirror() const;
+
   /// A leaf that training changes: its gradient is kept after the backward pass.
   void set_needs_gradient(bool needs);
   bool needs_gradient() const;

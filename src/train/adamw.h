@@ -1,57 +1,63 @@
-// AdamW over a model's slabs: norm of all gradients, clipping and update stay on the device; the host learns of them one step late.
+// AdamW over a model's slabs, one launch a slab, with moments in f32 or in 8 bits.
 #pragma once
 
-#include "nn/parameters.h"
-
-#include <cstdint>
-#include <vector>
+#include "kernels/adamw_8bit_update/adamw_8bit_update.h"
+#include "train/optimizer.h"
 
 namespace athanor::train {
 
-struct AdamwSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0.1;  // of matrices only
-  double max_grad_norm = 1;   // 0: no clipping
-};
-
-/// What the device found out about a step's gradients.
-struct GradientStats {
-  float norm = 0;
-  float clip_scale = 1;
-  float not_finite = 0;  // 1: the step changed nothing
-  float unused = 0;
-};
-
-class Adamw {
+/// AdamW of some slabs: all of them, or what another optimizer leaves.
+class AdamwSlabs {
  public:
-  Adamw(device::Stream& stream, const nn::Parameters& parameters, const AdamwSettings& settings);
+  /// which: numbers in parameters.slabs().
+  AdamwSlabs(device::Stream& stream, const nn::Parameters& parameters, const OptimizerSettings& settings,
+             const std::vector<size_t>& which);
 
-  /// Records norm and stats of the gradients.
-  void measure(device::Stream& stream);
-  /// Records the update as applied step number `applied_step` (from 1), with the stats that measure() left on the device.
-  void update(device::Stream& stream, double learning_rate, int64_t applied_step);
-
-  /// (4) f32 on the device: a GradientStats.
-  const device::Buffer& stats() const { return stats_; }
-
-  struct Moments {
-    device::Buffer m;
-    device::Buffer v;
-  };
-  /// One pair a slab, laid out as the slab.
-  const std::vector<Moments>& moments() const { return moments_; }
+  void update(device::Stream& stream, const device::Buffer& stats, double learning_rate, int64_t applied_step);
+  /// exp_avg and exp_avg_sq of each tensor, named as in PyTorch.
+  void add_state(std::vector<StateTensor>& state) const;
 
  private:
+  struct Moments {
+    size_t slab;
+    device::Buffer m;
+    device::Buffer v;
+    device::Buffer segments;
+  };
+
   const nn::Parameters* parameters_;
-  AdamwSettings settings_;
+  OptimizerSettings settings_;
   std::vector<Moments> moments_;
-  std::vector<device::Buffer> segments_;
-  device::Buffer partial_;
-  std::vector<int64_t> partial_offsets_;  // of each slab in partial_, in values
-  int64_t partial_count_ = 0;
-  device::Buffer stats_;
 };
+
+class Adamw final : public Optimizer {
+ public:
+  Adamw(device::Stream& stream, const nn::Parameters& parameters, const OptimizerSettings& settings);
+  void update(device::Stream& stream, double learning_rate, int64_t applied_step) override;
+  std::vector<StateTensor> state() const override;
+
+ private:
+  AdamwSlabs slabs_;
+};
+
+/// Moments in 8 bits: a quarter of the memory.
+class Adamw8bit final : public Optimizer {
+ public:
+  Adamw8bit(device::Stream& stream, const nn::Parameters& parameters, const OptimizerSettings& settings);
+  void update(device::Stream& stream, double learning_rate, int64_t applied_step) override;
+  std::vector<StateTensor> state() const override;
+
+ private:
+  struct Moments {
+    device::Buffer m_codes;
+    device::Buffer v_codes;
+    device::Buffer scales;
+    kernels::Adamw8bitBlocks blocks;
+  };
+  std::vector<Moments> moments_;  // one a slab
+};
+
+/// All numbers of parameters.slabs().
+std::vector<size_t> all_slabs(const nn::Parameters& parameters);
 
 }  // namespace athanor::train

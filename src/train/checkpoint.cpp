@@ -3,6 +3,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
@@ -10,6 +11,10 @@
 #include "nn/model_files.h"
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace athanor::train {
 
@@ -22,39 +27,56 @@ namespace {
 constexpr const char* kStateFile = "trainer_state.json";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 
-struct MomentPlace {
-  std::string name;
-  device::Buffer buffer;
-  std::vector<int64_t> shape;
-};
-
-/// One entry a tensor and moment, laid out as on the device ([in, out]); so the file does not depend on how slabs are cut.
-std::vector<MomentPlace> moment_places(const nn::Llama& model, const Adamw& optimizer) {
-  std::vector<MomentPlace> places;
-  for (const nn::Parameter& parameter : model.parameters().all()) {
-    const Adamw::Moments& moments = optimizer.moments()[static_cast<size_t>(parameter.slab)];
-    const int64_t bytes = parameter.spec.shape.num_elements() * 4;
-    const std::vector<int64_t> shape(parameter.spec.shape.extents().begin(), parameter.spec.shape.extents().end());
-    places.push_back({parameter.spec.name + ".exp_avg", moments.m.slice(parameter.offset * 4, bytes), shape});
-    places.push_back({parameter.spec.name + ".exp_avg_sq", moments.v.slice(parameter.offset * 4, bytes), shape});
-  }
-  return places;
+/// "athanor.adamw" for adamw_torch, since the first version wrote it so.
+std::string format_of(const Optimizer& optimizer) {
+  return optimizer.name() == "adamw_torch" ? "athanor.adamw" : fmt::format("athanor.{}", optimizer.name());
 }
 
-void save_optimizer(device::Stream& stream, const nn::Llama& model, const Adamw& optimizer, const fs::path& path) {
-  std::vector<float> values;  // of the tensor being written
+/// One entry a tensor and part of the state, laid out as on the device ([in, out]); so the file does not depend on how slabs are cut.
+void save_optimizer(device::Stream& stream, const Optimizer& optimizer, const WeightAverage* average,
+                    const fs::path& path) {
+  std::vector<StateTensor> state = optimizer.state();
+  if (average != nullptr) {
+    for (StateTensor& trained : average->state()) state.push_back(std::move(trained));
+  }
+  std::vector<std::byte> bytes;  // of the tensor being written
   std::vector<TensorToWrite> tensors;
-  for (const MomentPlace& place : moment_places(model, optimizer)) {
+  for (const StateTensor& part : state) {
     TensorToWrite entry;
-    entry.name = place.name;
-    entry.shape = place.shape;
-    entry.produce = [&stream, &values, buffer = place.buffer]() -> std::span<const std::byte> {
-      values = tensor::to_values(stream, buffer);
-      return std::as_bytes(std::span(values));
+    entry.name = part.name;
+    entry.dtype = part.dtype;
+    entry.shape = part.shape;
+    entry.produce = [&stream, &bytes, buffer = part.buffer]() -> std::span<const std::byte> {
+      bytes.resize(static_cast<size_t>(buffer.size_bytes()));
+      stream.download(buffer, bytes);
+      return bytes;
     };
     tensors.push_back(std::move(entry));
   }
-  write_safetensors(path, tensors, {{"format", "athanor.adamw"}});
+  write_safetensors(path, tensors, {{"format", format_of(optimizer)}});
+}
+
+const TensorEntry& state_entry(const SafetensorsFile& file, const StateTensor& part) {
+  const TensorEntry* entry = file.find(part.name);
+  check(entry != nullptr && entry->dtype == part.dtype && entry->shape == part.shape,
+        "{}: {} is missing or of another shape; it is of another model", file.path().string(), part.name);
+  return *entry;
+}
+
+void load_average(device::Stream& stream, const SafetensorsFile& file, nn::Llama& model, WeightAverage& average) {
+  // The model's file filled the weights with the average; the swap puts each in its place.
+  for (const StateTensor& part : average.state()) stream.upload(part.buffer, state_entry(file, part).bytes);
+  average.swap(stream);
+  model.parameters().refresh_mirror(stream);
+}
+
+void load_trained_weights(device::Stream& stream, const SafetensorsFile& file, nn::Llama& model) {
+  for (const nn::Parameter& parameter : model.parameters().all()) {
+    const StateTensor part{parameter.spec.name + kTrainedSuffix, DType::F32, extents_of(parameter),
+                           parameter.values.buffer()};
+    stream.upload(part.buffer, state_entry(file, part).bytes);
+  }
+  model.parameters().refresh_mirror(stream);
 }
 
 std::string generation_config(const nn::LlamaConfig& config) {
@@ -72,14 +94,24 @@ std::string hash_of(const ordered_json& object) {
   return hash_hex(std::as_bytes(std::span(text)));
 }
 
+/// JSON knows neither NaN nor infinity.
+ordered_json number_or_null(std::optional<double> value) {
+  return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json(nullptr);
+}
+
 std::string state_json(const TrainerState& state, const fs::path& folder) {
   ordered_json object;
   object["step"] = state.step;
   object["applied_steps"] = state.applied_steps;
   object["trained_tokens"] = state.trained_tokens;
   object["seed"] = state.seed;
-  object["train_loss"] = state.train_loss;
-  object["val_loss"] = state.val_loss ? ordered_json(*state.val_loss) : ordered_json(nullptr);
+  object["train_loss"] = number_or_null(state.train_loss);
+  object["val_loss"] = number_or_null(state.val_loss);
+  object["best_val_loss"] = number_or_null(state.best_val_loss);
+  object["stale_evaluations"] = state.stale_evaluations;
+  object["schedule_steps"] = state.schedule_steps;
+  object["ema_decay"] = state.ema_decay;
+  object["guard"] = ordered_json::parse(state.guard.to_json());
   object["data_hash"] = state.data_hash;
   object["data_order"] = state.data_order;
   object["device"] = state.device;
@@ -106,9 +138,15 @@ T field(const json& object, const char* name, const fs::path& path) {
   } else {
     fits = fits && found->is_number();
   }
-  check(fits, "{}: {} is missing or of the wrong kind; remove the checkpoint folder to go on from an older one",
-        path.string(), name);
+  check(fits, "{}: {} is missing or of the wrong kind", path.string(), name);
   return found->template get<T>();
+}
+
+/// Nothing where the number is null or missing.
+std::optional<double> number_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
 }
 
 void check_hashes(const json& object, std::string_view text, const fs::path& checkpoint) {
@@ -116,8 +154,7 @@ void check_hashes(const json& object, std::string_view text, const fs::path& che
   ordered_json without_hash = ordered_json::parse(text);
   without_hash.erase("hash");
   check(field<std::string>(object, "hash", state_path) == hash_of(without_hash),
-        "{}: was altered (its hash is another); remove the checkpoint folder to go on from an older one",
-        state_path.string());
+        "{}: was altered (its hash is another)", state_path.string());
   const auto files = object.find("files");
   check(files != object.end() && files->is_object(), "{}: files is missing; the checkpoint was altered, take another",
         state_path.string());
@@ -125,28 +162,30 @@ void check_hashes(const json& object, std::string_view text, const fs::path& che
     check(fs::path(name).filename() == fs::path(name) && hash.is_string(),
           "{}: files names \"{}\"; the checkpoint was altered", state_path.string(), name);
     const fs::path path = checkpoint / name;
-    check(fs::exists(path),
-          "{}: is missing from the checkpoint; remove the checkpoint folder to go on from an older one", path.string());
-    check(hash_file(path) == hash.get<std::string>(),
-          "{}: is truncated or altered (its hash is not the one in {}); remove the checkpoint folder to go on from an "
-          "older one",
+    check(fs::exists(path), "{}: is missing from the checkpoint", path.string());
+    check(hash_file(path) == hash.get<std::string>(), "{}: is truncated or altered (its hash is not the one in {})",
           path.string(), kStateFile);
   }
 }
 
 }  // namespace
 
-void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Adamw& optimizer,
-                     const data::Tokenizer& tokenizer, const TrainerState& state) {
+void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Optimizer& optimizer,
+                     const WeightAverage* average, const data::Tokenizer& tokenizer, const TrainerState& state) {
   AtomicFolder folder(run.checkpoint(state.step));
   nn::save_model(stream, model, folder.path());
+  kill_point("kill-model-written");
   write_file(folder.path() / "tokenizer.json", tokenizer.to_json());
   write_file(folder.path() / "tokenizer_config.json", tokenizer.config_json(model.config().max_position_embeddings));
   write_file(folder.path() / "generation_config.json", generation_config(model.config()));
-  save_optimizer(stream, model, optimizer, folder.path() / kOptimizerFile);
+  save_optimizer(stream, optimizer, average, folder.path() / kOptimizerFile);
+  kill_point("kill-optimizer-written");
   write_file(folder.path() / kStateFile, state_json(state, folder.path()));
+  kill_point("kill-state-written");
   folder.commit();
+  kill_point("kill-before-latest");
   run.set_latest(state.step);
+  kill_point("kill-after-latest");
 }
 
 TrainerState read_trainer_state(const fs::path& checkpoint) {
@@ -156,14 +195,13 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   const MappedFile file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   const json object = json::parse(text, nullptr, false);
-  check(!object.is_discarded() && object.is_object(),
-        "{}: is truncated or altered; remove the checkpoint folder to go on from an older one", path.string());
+  check(!object.is_discarded() && object.is_object(), "{}: is truncated or altered", path.string());
   TrainerState state;
   state.step = field<int64_t>(object, "step", path);
   state.applied_steps = field<int64_t>(object, "applied_steps", path);
   state.trained_tokens = field<int64_t>(object, "trained_tokens", path);
   state.seed = field<uint64_t>(object, "seed", path);
-  state.train_loss = field<double>(object, "train_loss", path);
+  state.train_loss = number_of(object, "train_loss").value_or(std::numeric_limits<double>::quiet_NaN());
   state.data_hash = field<std::string>(object, "data_hash", path);
   check(object.contains("data_order"),
         "{}: was made by an older athanor, which took the rows of the text in another order; generate from it, or "
@@ -173,33 +211,70 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   state.data_order = field<std::string>(object, "data_order", path);
   state.device = field<std::string>(object, "device", path);
   state.settings = field<std::string>(object, "settings", path);
-  const auto val_loss = object.find("val_loss");
-  if (val_loss != object.end() && val_loss->is_number()) state.val_loss = val_loss->get<double>();
+  state.val_loss = number_of(object, "val_loss");
+  state.best_val_loss = number_of(object, "best_val_loss");
+  // What the first version did not write.
+  if (object.contains("stale_evaluations")) state.stale_evaluations = field<int64_t>(object, "stale_evaluations", path);
+  if (object.contains("schedule_steps")) state.schedule_steps = field<int64_t>(object, "schedule_steps", path);
+  if (object.contains("guard")) state.guard = GuardState::from_json(object["guard"].dump(), path.string());
   check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another",
         path.string(), state.applied_steps, state.step);
   check_hashes(object, text, checkpoint);
   return state;
 }
 
-void load_checkpoint(device::Stream& stream, const fs::path& checkpoint, nn::Llama& model, Adamw& optimizer) {
+std::optional<WholeCheckpoint> find_whole_checkpoint(const RunFolder& run, int64_t below) {
+  std::vector<CheckpointEntry> candidates = run.checkpoints();
+  std::reverse(candidates.begin(), candidates.end());
+  std::erase_if(candidates, [below](const CheckpointEntry& entry) { return entry.step >= below; });
+  if (candidates.empty()) return std::nullopt;
+  const std::optional<CheckpointEntry> latest = run.latest();
+  const auto is_latest = [&](const CheckpointEntry& entry) { return latest && entry.step == latest->step; };
+  std::stable_partition(candidates.begin(), candidates.end(), is_latest);
+  std::string faults;
+  for (const CheckpointEntry& entry : candidates) {
+    try {
+      TrainerState state = read_trainer_state(entry.path);
+      if (!faults.empty()) log_warning("{}; going on from {}, which is whole", faults, entry.path.string());
+      return WholeCheckpoint{entry, std::move(state)};
+    } catch (const Error& error) {
+      faults += (faults.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  fail("{}: no checkpoint of this run is whole: {}; begin again in another folder", run.path().string(), faults);
+}
+
+void load_checkpoint(device::Stream& stream, const fs::path& checkpoint, nn::Llama& model, Optimizer& optimizer,
+                     WeightAverage* average) {
   nn::load_weights(stream, model, checkpoint);
   const fs::path path = checkpoint / kOptimizerFile;
   check(fs::exists(path),
         "{}: is missing: the checkpoint holds no optimizer state and cannot be resumed, only generated from",
         path.string());
   const SafetensorsFile file(path);
-  const std::vector<MomentPlace> places = moment_places(model, optimizer);
-  check(file.names().size() == places.size(), "{}: holds {} tensors but the model needs {}; it is of another model",
-        path.string(), file.names().size(), places.size());
-  for (const MomentPlace& place : places) {
-    const TensorEntry* entry = file.find(place.name);
-    check(entry != nullptr && entry->dtype == DType::F32 && entry->shape == place.shape,
-          "{}: {} is missing or of another shape; it is of another model", path.string(), place.name);
-    stream.upload(place.buffer, entry->bytes);
+  const auto format = file.metadata().find("format");
+  check(
+      format != file.metadata().end() && format->second == format_of(optimizer),
+      "{}: was written by another optimizer (format \"{}\") but the settings say optim: {}; resume with the optimizer "
+      "that the run was begun with",
+      path.string(), format == file.metadata().end() ? "" : format->second, optimizer.name());
+  const std::vector<StateTensor> state = optimizer.state();
+  size_t trained = 0;
+  for (const std::string& name : file.names()) trained += name.ends_with(kTrainedSuffix) ? 1 : 0;
+  check(file.names().size() == state.size() + trained,
+        "{}: holds {} tensors but the model needs {}; it is of another model", path.string(),
+        file.names().size() - trained, state.size());
+  for (const StateTensor& part : state) stream.upload(part.buffer, state_entry(file, part).bytes);
+  if (average != nullptr && trained > 0) {
+    load_average(stream, file, model, *average);
+  } else if (trained > 0) {
+    load_trained_weights(stream, file, model);
+  } else if (average != nullptr) {
+    average->restart(stream);
   }
 }
 
-void remove_old_checkpoints(const RunFolder& run, int64_t limit) {
+void remove_old_checkpoints(const RunFolder& run, int64_t limit, int64_t kept) {
   if (limit <= 0) return;
   const std::vector<CheckpointEntry> all = run.checkpoints();
   std::optional<int64_t> best;
@@ -221,10 +296,27 @@ void remove_old_checkpoints(const RunFolder& run, int64_t limit) {
   const int64_t removable = static_cast<int64_t>(all.size()) - limit;
   for (int64_t i = 0; i < removable; ++i) {
     const CheckpointEntry& entry = all[static_cast<size_t>(i)];
-    if (best && entry.step == *best) continue;
+    if ((best && entry.step == *best) || entry.step == kept) continue;
     std::error_code error;
     fs::remove_all(entry.path, error);
     if (error) log_warning("{}: the old checkpoint cannot be removed: {}", entry.path.string(), error.message());
+  }
+}
+
+void remove_newer_checkpoints(const RunFolder& run, int64_t step) {
+  if (step > 0) {
+    run.set_latest(step);
+  } else {
+    std::error_code ignored;
+    fs::remove(run.path() / "latest", ignored);
+  }
+  for (const CheckpointEntry& entry : run.checkpoints()) {
+    if (entry.step <= step) continue;
+    log_warning("{}: was saved when the run was in trouble already; it is removed", entry.path.string());
+    std::error_code error;
+    fs::remove_all(entry.path, error);
+    check(!error, "{}: cannot be removed: {}; remove it by hand and go on with --resume", entry.path.string(),
+          error.message());
   }
 }
 

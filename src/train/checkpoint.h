@@ -1,11 +1,13 @@
-// A checkpoint: a model folder that any Hugging Face reader opens, plus the moments (optimizer.safetensors) and trainer_state.json, which
+// A checkpoint: a model folder that any Hugging Face reader opens, plus the optimizer's state (optimizer.safetensors) and trainer_state.json, which
 // holds a hash of every file. It is written aside and exchanged whole; `latest` moves after it.
 #pragma once
 
 #include "data/tokenizer.h"
 #include "nn/llama.h"
-#include "train/adamw.h"
+#include "train/guard.h"
+#include "train/optimizer.h"
 #include "train/run_folder.h"
+#include "train/weight_average.h"
 
 #include <optional>
 #include <string>
@@ -17,26 +19,47 @@ struct TrainerState {
   int64_t applied_steps = 0;   // those that changed the weights: Adam's t
   int64_t trained_tokens = 0;  // targets seen
   uint64_t seed = 0;
-  double train_loss = 0;           // of the last step
-  std::optional<double> val_loss;  // at this step, when it was evaluated
-  std::string settings;            // config.yaml of the run
+  double train_loss = 0;                // of the last step; may be NaN
+  std::optional<double> val_loss;       // at this step, when it was evaluated
+  std::optional<double> best_val_loss;  // of all evaluations
+  int64_t stale_evaluations = 0;        // since the best one
+  int64_t schedule_steps = 0;           // that the learning rate's schedule spans; 0: not known (an older version)
+  double ema_decay = 0;                 // of the average that the model's file holds; 0: it holds the trained weights
+  GuardState guard;
+  std::string settings;    // config.yaml of the run
   std::string data_hash;   // of the token file: the data position is the step together with these tokens and the seed
   std::string data_order;  // data::Loader::order_name: which rows come when
   std::string device;      // what computed it: name and threads, since bits may differ on another
 };
 
 /// Writes run/checkpoint-<step>, then `latest`. Waits for the device. Throws Error; then the older checkpoints are whole.
-void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Adamw& optimizer,
-                     const data::Tokenizer& tokenizer, const TrainerState& state);
+/// average: may be nullptr; else the model must show it (ShownAverage): the model's file holds the average, the optimizer's the weights
+/// that training goes on from.
+void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Optimizer& optimizer,
+                     const WeightAverage* average, const data::Tokenizer& tokenizer, const TrainerState& state);
 
 /// trainer_state.json after its files' hashes were compared. Throws Error naming the file that is missing, truncated or altered.
 TrainerState read_trainer_state(const std::filesystem::path& checkpoint);
 
-/// Fills weights and moments. Throws Error when the files are of another model or hold no optimizer state.
-void load_checkpoint(device::Stream& stream, const std::filesystem::path& checkpoint, nn::Llama& model,
-                     Adamw& optimizer);
+struct WholeCheckpoint {
+  CheckpointEntry entry;
+  TrainerState state;
+};
 
-/// Removes all but the newest `limit` checkpoints and the one best by val_loss. limit 0 keeps all.
-void remove_old_checkpoints(const RunFolder& run, int64_t limit);
+/// The checkpoint to go on from: the one that `latest` names if it is whole, else the newest that is, named in a warning with what is
+/// wrong with those passed over. Only of steps below `below`. Nothing when the run has no checkpoint there. Throws Error when there are
+/// some and none is whole.
+std::optional<WholeCheckpoint> find_whole_checkpoint(const RunFolder& run, int64_t below = INT64_MAX);
+
+/// Fills weights, the optimizer's state and the average (nullptr: there is none; the trained weights are taken). Throws Error when the files
+/// are of another model or optimizer or hold no optimizer state.
+void load_checkpoint(device::Stream& stream, const std::filesystem::path& checkpoint, nn::Llama& model,
+                     Optimizer& optimizer, WeightAverage* average);
+
+/// Removes all but the newest `limit` checkpoints, the one best by val_loss and that of step `kept`. limit 0 keeps all.
+void remove_old_checkpoints(const RunFolder& run, int64_t limit, int64_t kept = -1);
+
+/// Removes the checkpoints above a step and lets `latest` name that one; step 0: none is left.
+void remove_newer_checkpoints(const RunFolder& run, int64_t step);
 
 }  // namespace athanor::train

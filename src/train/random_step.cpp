@@ -1,12 +1,14 @@
 // Steps on random tokens.
 #include "train/random_step.h"
 
+#include "train/step_settings.h"
+
 namespace athanor::train {
 
 RandomStep::RandomStep(device::Stream& stream, const TrainSettings& settings, Weights weights)
-    : model_(stream, settings.model_config, nn::Trained::Yes),
-      step_(stream, model_, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No,
-            settings.matmul_precision()),
+    : model_(stream, settings.model_config, nn::Trained::Yes, precision_of(settings)),
+      step_(stream, model_, optimizer_settings(settings), recompute_of(settings), loss_terms(settings),
+            settings.ema_decay, settings.matmul_precision()),
       rows_{settings.per_device_train_batch_size, settings.max_length},
       accumulation_(settings.gradient_accumulation_steps),
       vocabulary_(static_cast<uint64_t>(settings.model_config.vocab_size)),

@@ -73,23 +73,19 @@ std::vector<CheckpointEntry> RunFolder::checkpoints() const {
 std::optional<CheckpointEntry> RunFolder::latest() const {
   const fs::path file = path_ / "latest";
   const std::vector<CheckpointEntry> all = checkpoints();
-  if (!fs::exists(file)) {
-    if (all.empty()) return std::nullopt;
-    log_warning("{}: is missing; the newest checkpoint is {}", file.string(), all.back().path.string());
-    return all.back();
-  }
-  std::string name = read_text(file);
+  if (all.empty()) return std::nullopt;
+  std::string name;
+  if (fs::is_regular_file(file) && fs::file_size(file) > 0) name = read_text(file).substr(0, 80);
   while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
-  const std::optional<int64_t> step = step_of(name);
-  if (step && !fs::is_directory(path_ / name) && !all.empty()) {
-    log_warning("{}: names {}, which is not there; the newest checkpoint is {}", file.string(), name,
-                all.back().path.string());
-    return all.back();
+  // Compared with what is there, so that it leads nowhere else.
+  for (const CheckpointEntry& entry : all) {
+    if (entry.path.filename().string() == name) return entry;
   }
-  check(step && fs::is_directory(path_ / name),
-        "{}: names \"{}\", which is no checkpoint of this run; write the name of one that is there into it",
-        file.string(), name.substr(0, 80));
-  return CheckpointEntry{*step, path_ / name};
+  log_warning(
+      "{}: {}; the newest checkpoint is {}", file.string(),
+      name.empty() ? "is missing or empty" : fmt::format("names \"{}\", which is no checkpoint of this run", name),
+      all.back().path.string());
+  return all.back();
 }
 
 void RunFolder::set_latest(int64_t step) const { write_file(path_ / "latest", fmt::format("{}{}\n", kPrefix, step)); }

@@ -35,8 +35,8 @@ class RunFolder {
   void create() const;
   /// All checkpoints, lowest step first.
   std::vector<CheckpointEntry> checkpoints() const;
-  /// The one that `latest` names; where it or what it names is missing, the newest that is there, with a warning; nothing when there is
-  /// none. Throws Error when `latest` holds something else than the name of a checkpoint.
+  /// The one that `latest` names; where it is missing or names none that is there, the newest, with a warning; nothing when there is
+  /// none.
   std::optional<CheckpointEntry> latest() const;
   void set_latest(int64_t step) const;
 

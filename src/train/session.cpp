@@ -98,6 +98,42 @@ class RunDraft {
   bool is_kept_ = false;
 };
 
+void remove_unfinished_files(const RunFolder& run) {
+  for (const std::string& name : remove_unfinished(run.path()))
+    log_info("{}: {} was not finished when its process was killed; it is removed", run.path().string(), name);
+}
+
+/// The stable checkpoint of a warmup_stable_decay run whose schedule is stretched: the decay is taken back.
+std::optional<WholeCheckpoint> stable_checkpoint(const RunFolder& run, const TrainSettings& settings,
+                                                 const WholeCheckpoint& newest) {
+  TrainSettings before = settings;
+  before.lr_scheduler_steps = newest.state.schedule_steps;
+  const int64_t stable = stable_steps(before);
+  const bool is_stretched = before.lr_scheduler_steps > 0 && settings.lr_scheduler_steps > before.lr_scheduler_steps;
+  if (stable < 0 || !is_stretched || newest.entry.step <= stable) return std::nullopt;
+  const fs::path path = run.checkpoint(stable);
+  check(fs::is_directory(path),
+        "{}: is not there: the schedule can be stretched only from the last checkpoint before its decay; leave "
+        "--lr-scheduler-steps out to go on at the last rate",
+        path.string());
+  return WholeCheckpoint{{stable, path}, read_trainer_state(path)};
+}
+
+/// What the run goes on from, with the schedule that it had unless another was asked for.
+std::optional<WholeCheckpoint> checkpoint_to_resume(const RunFolder& run, TrainSettings& settings) {
+  std::optional<WholeCheckpoint> found = find_whole_checkpoint(run);
+  if (!found) return found;
+  if (std::optional<WholeCheckpoint> stable = stable_checkpoint(run, settings, *found)) {
+    log_info(
+        "the schedule is stretched to {} steps: going back from step {} to {}, the last checkpoint before the decay",
+        settings.lr_scheduler_steps, found->entry.step, stable->entry.path.string());
+    found = std::move(stable);
+  }
+  const std::string said = keep_schedule(settings, found->state.schedule_steps, found->entry.step);
+  if (!said.empty()) log_info("{}", said);
+  return found;
+}
+
 TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
   const RunFolder run(settings.output_dir);
   RunDraft draft(run);
@@ -107,17 +143,23 @@ TrainResult train_on(device::Device& device, TrainSettings settings, Resume resu
   write_down_device(device.info(), settings);
   log_info("{}", plan_text(settings, data));
 
-  const std::optional<CheckpointEntry> latest = resume == Resume::Yes ? run.latest() : std::nullopt;
+  if (resume == Resume::Yes) remove_unfinished_files(run);
+  const std::optional<WholeCheckpoint> latest =
+      resume == Resume::Yes ? checkpoint_to_resume(run, settings) : std::nullopt;
   Trainer trainer(device, settings, std::move(data), run);
+  if (settings.ema_decay > 0)
+    log_info("evaluation, samples and the checkpoints' models show the average of the weights (ema_decay {})",
+             settings.ema_decay);
   if (latest) {
-    trainer.resume(latest->path);
-    log_info("resuming from {}", latest->path.string());
+    trainer.resume(*latest);
+    log_info("resuming from {}", latest->entry.path.string());
   } else if (resume == Resume::Yes) {
     log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
   }
   draft.keep();
   keep_kernel_files(run, settings);
   write_file(run.config(), to_yaml(settings));
+  if (latest) run.set_latest(latest->entry.step);  // it may name a damaged one, or one that the run goes back behind
   return trainer.run(hooks);
 }
 

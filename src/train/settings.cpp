@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "train/optimizer.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -146,7 +147,10 @@ std::vector<SettingKey> make_keys() {
       boolean("gradient_checkpointing", "keep no activations inside blocks, compute them again",
               &S::gradient_checkpointing),
       number("learning_rate", "largest learning rate", &S::learning_rate),
-      text("lr_scheduler_type", "cosine, linear or constant, after the warm-up", &S::lr_scheduler_type),
+      text("optim", "adamw_torch, adamw_8bit, sgd, or muon (hidden matrices; AdamW for the rest)", &S::optim),
+      text("lr_scheduler_type", "cosine, linear, constant or warmup_stable_decay", &S::lr_scheduler_type),
+      integer("lr_scheduler_steps", "steps that the schedule spans; 0: max_steps", &S::lr_scheduler_steps),
+      number("decay_ratio", "share of the schedule that decays, of warmup_stable_decay", &S::decay_ratio),
       number("min_lr_ratio", "share of learning_rate at the end", &S::min_lr_ratio),
       integer("warmup_steps", "steps of linear warm-up", &S::warmup_steps),
       number("weight_decay", "decoupled decay of matrices", &S::weight_decay),
@@ -154,6 +158,19 @@ std::vector<SettingKey> make_keys() {
       number("adam_beta2", "decay of the second moment", &S::adam_beta2),
       number("adam_epsilon", "added to the root of the second moment", &S::adam_epsilon),
       number("max_grad_norm", "largest global norm of the gradients; 0: no clipping", &S::max_grad_norm),
+      number("sgd_momentum", "momentum of sgd; 0: none", &S::sgd_momentum),
+      number("muon_learning_rate", "largest rate of muon's matrices; learning_rate is of the rest",
+             &S::muon_learning_rate),
+      number("muon_momentum", "momentum of muon", &S::muon_momentum),
+      text("precision", "f32, or mixed: products read an f16 copy of the weights", &S::precision),
+      number("ema_decay", "keep an average of the weights and show that, such as 0.999; 0: none", &S::ema_decay),
+      number("label_smoothing_factor", "share of each target spread over all tokens", &S::label_smoothing_factor),
+      number("z_loss", "weight of the squared log of the softmax's sum, such as 1e-4", &S::z_loss),
+      number("guard_outlier", "refuse a gradient above so many times the median norm; 0: none", &S::guard_outlier),
+      integer("guard_patience", "bad steps in a row until guard_action; 0: never", &S::guard_patience),
+      text("guard_action", "rollback (to the last good checkpoint, half the rate) or stop", &S::guard_action),
+      integer("guard_rollbacks", "rollbacks until the run stops", &S::guard_rollbacks),
+      integer("patience", "stop after so many evaluations without a lower val_loss; 0: never", &S::patience),
       integer("logging_steps", "a line of metrics.jsonl every so many steps", &S::logging_steps),
       integer("eval_steps", "validation loss every so many steps; 0: at the end only", &S::eval_steps),
       integer("eval_batches", "micro-batches of one evaluation; 0: all validation data", &S::eval_batches),
@@ -321,6 +338,22 @@ std::string to_yaml(const TrainSettings& settings) {
   return yaml;
 }
 
+void TrainSettings::check_optimization() const {
+  check(sgd_momentum >= 0 && sgd_momentum < 1 && muon_momentum >= 0 && muon_momentum < 1,
+        "train: sgd_momentum {} and muon_momentum {} must lie between 0 and 1", sgd_momentum, muon_momentum);
+  check(muon_learning_rate > 0 && muon_learning_rate <= 1e3,
+        "train: muon_learning_rate is {}; it must lie above 0 and at most at 1000 (0.02 is usual)", muon_learning_rate);
+  check(precision == "f32" || precision == "mixed", "train: precision is \"{}\"; known are f32 and mixed", precision);
+  check(ema_decay >= 0 && ema_decay < 1, "train: ema_decay is {}; it must be 0 (none) or lie below 1", ema_decay);
+  check(label_smoothing_factor >= 0 && label_smoothing_factor < 1,
+        "train: label_smoothing_factor is {}; it must lie between 0 and 1", label_smoothing_factor);
+  check(z_loss >= 0 && z_loss <= 1, "train: z_loss is {}; it must lie between 0 and 1 (1e-4 is usual)", z_loss);
+  check(guard_outlier == 0 || (guard_outlier > 1 && guard_outlier <= 1e6),
+        "train: guard_outlier is {}; it must be 0 (off) or lie above 1", guard_outlier);
+  check(guard_action == "rollback" || guard_action == "stop",
+        "train: guard_action is \"{}\"; known are rollback and stop", guard_action);
+}
+
 void TrainSettings::validate() const {
   check(!data.empty(), "train: no data; name text files, folders or a token file");
   check(!output_dir.empty(), "train: no output_dir; say where the run goes with -o FOLDER");
@@ -332,8 +365,14 @@ void TrainSettings::validate() const {
         "train: per_device_train_batch_size is {}; it must lie between 1 and 65536", per_device_train_batch_size);
   check(gradient_accumulation_steps > 0 && gradient_accumulation_steps <= 65536,
         "train: gradient_accumulation_steps is {}; it must lie between 1 and 65536", gradient_accumulation_steps);
-  check(lr_scheduler_type == "cosine" || lr_scheduler_type == "linear" || lr_scheduler_type == "constant",
-        "train: lr_scheduler_type is \"{}\"; known are cosine, linear and constant", lr_scheduler_type);
+  check(lr_scheduler_type == "cosine" || lr_scheduler_type == "linear" || lr_scheduler_type == "constant" ||
+            lr_scheduler_type == "warmup_stable_decay",
+        "train: lr_scheduler_type is \"{}\"; known are cosine, linear, constant and warmup_stable_decay",
+        lr_scheduler_type);
+  check(decay_ratio > 0 && decay_ratio <= 1, "train: decay_ratio is {}; it must lie above 0 and at most at 1",
+        decay_ratio);
+  optimizer_kind(optim);
+  check_optimization();
   check(learning_rate > 0 && learning_rate <= 1e3,
         "train: learning_rate is {}; it must lie above 0 and at most at 1000 (1e-3 is usual here)", learning_rate);
   check(min_lr_ratio >= 0 && min_lr_ratio <= 1, "train: min_lr_ratio is {}; it must lie between 0 and 1", min_lr_ratio);

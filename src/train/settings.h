@@ -39,7 +39,10 @@ struct TrainSettings {
   bool gradient_checkpointing = false;  // recompute blocks in the backward pass
 
   double learning_rate = 1e-3;
-  std::string lr_scheduler_type = "cosine";  // cosine, linear, constant
+  std::string optim = "adamw_torch";         // adamw_torch, adamw_8bit, sgd, muon
+  std::string lr_scheduler_type = "cosine";  // cosine, linear, constant, warmup_stable_decay
+  int64_t lr_scheduler_steps = 0;            // steps that the schedule spans; 0: max_steps
+  double decay_ratio = 0.1;                  // of warmup_stable_decay: share of the schedule that decays
   double min_lr_ratio = 0.1;
   int64_t warmup_steps = 50;
   double weight_decay = 0.1;
@@ -47,6 +50,20 @@ struct TrainSettings {
   double adam_beta2 = 0.999;
   double adam_epsilon = 1e-8;
   double max_grad_norm = 1.0;  // 0: no clipping
+  double sgd_momentum = 0.9;
+  double muon_learning_rate =
+      0.02;  // of hidden matrices; it follows the schedule of learning_rate, which is of the rest
+  double muon_momentum = 0.95;
+  std::string precision = "f32";  // mixed: products read an f16 mirror of the weights
+  double ema_decay = 0;           // of the average of the weights; 0: none
+  double label_smoothing_factor = 0;
+  double z_loss = 0;
+
+  double guard_outlier = 10;              // times the median norm; 0: only what is not finite is refused
+  int64_t guard_patience = 3;             // bad steps in a row until guard_action; 0: never
+  std::string guard_action = "rollback";  // or stop
+  int64_t guard_rollbacks = 3;            // at most so many, then the run stops
+  int64_t patience = 0;                   // evaluations without a lower val_loss until the run stops; 0: never
 
   int64_t logging_steps = 1;
   int64_t eval_steps = 200;
@@ -66,6 +83,9 @@ struct TrainSettings {
   /// Throws Error, naming the key, for values that make no run.
   void validate() const;
   kernels::MatMulPrecision matmul_precision() const;
+
+ private:
+  void check_optimization() const;
 };
 
 /// One key: its name as in the YAML file ("model_config.hidden_size"), and how text becomes its value and back.

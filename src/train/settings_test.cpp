@@ -99,6 +99,18 @@ TEST(Settings, ThatMakeNoRunAreRefusedByKey) {
   settings.data_weights.clear();
   settings.lr_scheduler_type = "cosin";
   EXPECT_ERROR(settings.validate(), "lr_scheduler_type is \"cosin\"");
+  settings.lr_scheduler_type = "cosine";
+  settings.optim = "adam";
+  EXPECT_ERROR(settings.validate(), "optim is \"adam\"");
+  settings.optim = "muon";
+  settings.precision = "f16";
+  EXPECT_ERROR(settings.validate(), "precision is \"f16\"; known are f32 and mixed");
+  settings.precision = "mixed";
+  settings.guard_action = "ignore";
+  EXPECT_ERROR(settings.validate(), "guard_action is \"ignore\"");
+  settings.guard_action = "stop";
+  settings.ema_decay = 1;
+  EXPECT_ERROR(settings.validate(), "ema_decay is 1");
 }
 
 TEST(Schedule, WarmsUpThenFallsToTheRatio) {
@@ -116,7 +128,46 @@ TEST(Schedule, WarmsUpThenFallsToTheRatio) {
   EXPECT_DOUBLE_EQ(learning_rate_at(settings, 999), 2);
 }
 
-TEST(RunFolder, NamesItsCheckpointsInOrderAndRefusesALatestThatIsNone) {
+TEST(Schedule, StaysAndThenDecaysAtItsEnd) {
+  TrainSettings settings;
+  settings.lr_scheduler_type = "warmup_stable_decay";
+  settings.max_steps = 1000;
+  settings.learning_rate = 2;
+  EXPECT_EQ(stable_steps(settings), 900);
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 0), 2.0 / 50);
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 50), 2);
+  EXPECT_DOUBLE_EQ(learning_rate_at(settings, 899), 2);
+  EXPECT_LT(learning_rate_at(settings, 900), 2);
+  EXPECT_NEAR(learning_rate_at(settings, 949), 1.1, 1e-12);
+  EXPECT_NEAR(learning_rate_at(settings, 999), 0.2, 1e-12);
+  settings.lr_scheduler_type = "cosine";
+  EXPECT_EQ(stable_steps(settings), -1);
+}
+
+TEST(Schedule, OfALongerRunDoesNotJumpUnlessAsked) {
+  TrainSettings settings;
+  settings.max_steps = 2000;
+  settings.learning_rate = 1;
+  const std::string said = keep_schedule(settings, 1000, 1000);
+  EXPECT_NE(said.find("goes on to step 2000 but the rate's schedule ends at step 1000"), std::string::npos) << said;
+  EXPECT_EQ(settings.lr_scheduler_steps, 1000);
+  EXPECT_NEAR(learning_rate_at(settings, 999), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate_at(settings, 1000), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate_at(settings, 1999), 0.1, 1e-12);
+  EXPECT_EQ(keep_schedule(settings, 1000, 1500), said);  // resumed once more: the same again
+
+  settings.lr_scheduler_steps = 2000;
+  const std::string stretched = keep_schedule(settings, 1000, 1000);
+  EXPECT_NE(stretched.find("spans 2000 steps from now on, 1000 before: step 1001 takes 0.568"), std::string::npos)
+      << stretched;
+  EXPECT_GT(learning_rate_at(settings, 1000), 0.5);
+  // Nothing to say where nothing changes.
+  settings.lr_scheduler_steps = 0;
+  EXPECT_EQ(keep_schedule(settings, 2000, 1000), "");
+  EXPECT_EQ(settings.lr_scheduler_steps, 0);
+}
+
+TEST(RunFolder, NamesItsCheckpointsInOrderAndFollowsALatestOnlyToOneOfThem) {
   const TestFolder folder;
   const RunFolder run(folder.path() / "run");
   EXPECT_FALSE(run.holds_run());
@@ -133,7 +184,9 @@ TEST(RunFolder, NamesItsCheckpointsInOrderAndRefusesALatestThatIsNone) {
   run.set_latest(77);
   EXPECT_EQ(run.latest()->step, 100);  // the one it names was removed
   write_file(run.path() / "latest", "../elsewhere\n");
-  EXPECT_ERROR(run.latest(), "is no checkpoint of this run");
+  EXPECT_EQ(run.latest()->path, run.checkpoint(100));
+  write_file(run.path() / "latest", "");
+  EXPECT_EQ(run.latest()->step, 100);
 }
 
 TEST(JsonLines, AreCutBackToTheStepOfTheCheckpoint) {

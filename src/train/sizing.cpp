@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "kernels/matmul/matmul.h"
-#include "train/train_step.h"
+#include "train/step_settings.h"
 
 #include <array>
 #include <cmath>
@@ -87,9 +87,10 @@ double measure_step_seconds(device::Stream& stream, const TrainSettings& setting
   constexpr int kLeastSteps = 3;
   constexpr double kLeastSeconds =
       0.7;  // so that a fast device is measured as it runs: one step recorded while another is computed
-  nn::Llama model(stream, settings.model_config, nn::Trained::Yes);
+  nn::Llama model(stream, settings.model_config, nn::Trained::Yes, precision_of(settings));
   model.parameters().initialize(stream, settings.seed);
-  TrainStep step(stream, model, {}, settings.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No, settings.matmul_precision());
+  TrainStep step(stream, model, optimizer_settings(settings), recompute_of(settings), loss_terms(settings),
+                 settings.ema_decay, settings.matmul_precision());
   const nn::Rows rows{settings.per_device_train_batch_size, settings.max_length};
   const std::vector<uint32_t> ids = random_tokens(rows.batch * rows.length, settings.model_config.vocab_size);
   const std::vector<int32_t> targets(ids.begin(), ids.end());

@@ -1,7 +1,12 @@
 // Recording a step and reading its report one step late.
 #include "train/train_step.h"
 
+#include "base/fault.h"
 #include "kernels/cross_entropy/cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace athanor::train {
 
@@ -20,14 +25,18 @@ int64_t count_targets(std::span<const int32_t> targets) {
   return static_cast<int64_t>(targets.size()) - std::count(targets.begin(), targets.end(), kernels::kIgnoreTarget);
 }
 
-TrainStep::TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute,
+TrainStep::TrainStep(device::Stream& stream, nn::Llama& model, const OptimizerSettings& settings,
+                     nn::Recompute recompute, const kernels::CrossEntropyTerms& terms, double ema_decay,
                      kernels::MatMulPrecision precision)
     : stream_(stream),
       model_(model),
       recompute_(recompute),
+      terms_(terms),
       precision_(precision),
-      optimizer_(stream, model.parameters(), settings),
-      loss_sum_(stream.device().allocate(4, "loss")) {}
+      optimizer_(make_optimizer(stream, model.parameters(), settings)),
+      loss_sum_(stream.device().allocate(4, "loss")) {
+  if (ema_decay > 0) average_.emplace(stream, model.parameters(), ema_decay);
+}
 
 void TrainStep::begin(int64_t targets) {
   targets_ = targets;
@@ -36,42 +45,84 @@ void TrainStep::begin(int64_t targets) {
 }
 
 void TrainStep::add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows) {
-  // A step without targets has loss 0 and gradient 0.
-  const float scale = targets_ == 0 ? 0.0F : static_cast<float>(1.0 / static_cast<double>(targets_));
+  if (count_targets(targets) == 0) return;
+  check(targets_ > 0, "train: a micro-batch with targets in a step that was begun with none; count them all first");
+  const float scale = static_cast<float>(1.0 / static_cast<double>(targets_));
   tensor::Tape tape;
-  model_.loss({stream_, &tape, precision_}, ids, targets, rows, scale, loss_sum_, recompute_);
+  model_.loss({stream_, &tape, precision_}, ids, targets, rows, scale, loss_sum_, recompute_, terms_);
+  kill_point("kill-after-forward");
   tape.run_backward(stream_);
+  kill_point("kill-after-backward");
 }
 
 std::optional<StepReport> TrainStep::finish(double learning_rate) {
-  model_.parameters().fill_missing_gradients(stream_);
-  optimizer_.measure(stream_);
-  stream_.submit();
-  // Adam's t counts applied steps, so the flag of the step before must be known by now; it is, long since.
   std::optional<StepReport> before = drain();
-  optimizer_.update(stream_, learning_rate, applied_steps_ + 1);
-  model_.parameters().weights_changed();
-  Pending pending;
-  pending.loss = stream_.read_later(loss_sum_);
-  pending.stats = stream_.read_later(optimizer_.stats());
-  pending.report.learning_rate = learning_rate;
-  pending.report.targets = targets_;
-  pending_ = std::move(pending);
-  stream_.submit();
+  apply(learning_rate);
   return before;
 }
 
+void TrainStep::apply(double learning_rate, double largest_norm) {
+  Pending pending;
+  pending.report.learning_rate = learning_rate;
+  pending.report.targets = targets_;
+  if (targets_ == 0) {
+    // Momentum and weight decay would move the weights though the gradients are zero.
+    pending.report.outcome = StepOutcome::NoTargets;
+    pending_ = std::move(pending);
+    return;
+  }
+  model_.parameters().fill_missing_gradients(stream_);
+  spoil_gradient_if_asked();
+  optimizer_->measure(stream_, largest_norm);
+  // Adam's t counts applied steps, so the flag of the step before must be known by now; drain() gave it.
+  optimizer_->update(stream_, learning_rate, applied_steps_ + 1);
+  model_.parameters().weights_changed();
+  if (average_) average_->update(stream_, optimizer_->stats(), applied_steps_ + 1);
+  pending.loss = stream_.read_later(loss_sum_);
+  pending.stats = stream_.read_later(optimizer_->stats());
+  pending_ = std::move(pending);
+  stream_.submit();
+  kill_point("kill-after-update");
+}
+
+void TrainStep::spoil_gradient_if_asked() {
+  if (!fault_due("infinite-gradient")) return;
+  const std::vector<nn::Parameter>& all = model_.parameters().all();
+  const float infinity = std::numeric_limits<float>::infinity();
+  stream_.upload(all[all.size() / 2].values.gradient().slice(0, 4), std::as_bytes(std::span(&infinity, 1)));
+}
+
 std::optional<StepReport> TrainStep::drain() {
+  // What was recorded since is under way while the host waits for the step before.
+  stream_.submit();
   if (!pending_) return std::nullopt;
   Pending pending = std::move(*pending_);
   pending_.reset();
-  const GradientStats stats = read_back<GradientStats>(*pending.stats);
   StepReport report = pending.report;
-  report.loss = report.targets == 0 ? 0 : read_back<float>(*pending.loss) / static_cast<double>(report.targets);
+  if (report.outcome == StepOutcome::NoTargets) return report;
+  const GradientStats stats = read_back<GradientStats>(*pending.stats);
+  report.loss = read_back<float>(*pending.loss) / static_cast<double>(report.targets);
   report.gradient_norm = stats.norm;
-  report.was_applied = stats.not_finite == 0;
-  if (report.was_applied) applied_steps_ += 1;
+  if (stats.is_refused == 0) {
+    applied_steps_ += 1;
+  } else {
+    report.outcome = stats.is_outlier != 0 ? StepOutcome::Outlier : StepOutcome::NotFinite;
+    report.worst_tensor = worst_tensor();
+  }
   return report;
+}
+
+std::string TrainStep::worst_tensor() const {
+  const std::vector<double> norms = optimizer_->meter().tensor_norms(stream_);
+  size_t worst = 0;
+  for (size_t i = 0; i < norms.size(); ++i) {
+    if (!std::isfinite(norms[i])) {
+      worst = i;
+      break;
+    }
+    if (norms[i] > norms[worst]) worst = i;
+  }
+  return model_.parameters().all()[worst].spec.name;
 }
 
 Evaluation::Evaluation(device::Stream& stream, const nn::Llama& model, kernels::MatMulPrecision precision)

@@ -2,45 +2,59 @@
 // gradients' norm of a step while the next one is being computed: nothing waits.
 #pragma once
 
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "nn/llama.h"
-#include "train/adamw.h"
+#include "train/optimizer.h"
+#include "train/weight_average.h"
 
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace athanor::train {
 
+/// Why a step changed the weights or did not.
+enum class StepOutcome { Applied, NotFinite, Outlier, NoTargets };
+
 /// What a finished step reports.
 struct StepReport {
-  double loss = 0;           // mean over the step's targets, nats
-  double gradient_norm = 0;  // before clipping
-  bool was_applied = true;   // false: the gradients were not finite, nothing was changed
+  double loss = 0;                             // mean over the step's targets, nats
+  double gradient_norm = 0;                    // before clipping
+  StepOutcome outcome = StepOutcome::Applied;  // else nothing was changed
+  std::string worst_tensor;  // of a refused step: the first that is not finite, else the one with the largest norm
   double learning_rate = 0;
   int64_t targets = 0;
 };
 
 class TrainStep {
  public:
-  /// The model must outlive it.
-  TrainStep(device::Stream& stream, nn::Llama& model, const AdamwSettings& settings, nn::Recompute recompute,
+  /// The model must outlive it. `terms` go beyond the plain cross-entropy of the loss; ema_decay 0: no average of the weights.
+  TrainStep(device::Stream& stream, nn::Llama& model, const OptimizerSettings& settings, nn::Recompute recompute,
+            const kernels::CrossEntropyTerms& terms = {}, double ema_decay = 0,
             kernels::MatMulPrecision precision = kernels::MatMulPrecision::Highest);
 
   /// Begins a step of `targets` counted tokens over all its micro-batches.
   void begin(int64_t targets);
-  /// Forward and backward of one micro-batch.
+  /// Forward and backward of one micro-batch; one without a target adds nothing and is not computed.
   void add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows);
-  /// Records the update and hands the step to the device. Gives the report of the step before, if there was one.
-  std::optional<StepReport> finish(double learning_rate);
-  /// Waits for the last finished step and gives its report, if it was not given yet.
+  /// Waits for the last finished step and gives its report, if it was not given yet. Between a step's add() and apply() it gives the
+  /// report of the step before, while the device computes.
   std::optional<StepReport> drain();
+  /// Records the update and hands the step to the device; drain() must have been called since the last one. A norm of the gradients
+  /// above largest_norm is refused; 0 takes any that is finite.
+  void apply(double learning_rate, double largest_norm = 0);
+  /// drain(), then apply().
+  std::optional<StepReport> finish(double learning_rate);
 
   /// Steps that changed the weights; exact after drain().
   int64_t applied_steps() const { return applied_steps_; }
   /// Adam's t of a run that is resumed.
   void set_applied_steps(int64_t steps) { applied_steps_ = steps; }
-  Adamw& optimizer() { return optimizer_; }
-  const Adamw& optimizer() const { return optimizer_; }
+  Optimizer& optimizer() { return *optimizer_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
+  /// nullptr when there is none.
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
 
  private:
   struct Pending {
@@ -52,12 +66,18 @@ class TrainStep {
   device::Stream& stream_;
   nn::Llama& model_;
   nn::Recompute recompute_;
+  kernels::CrossEntropyTerms terms_;
   kernels::MatMulPrecision precision_;
-  Adamw optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<WeightAverage> average_;
   device::Buffer loss_sum_;
   int64_t targets_ = 0;
   int64_t applied_steps_ = 0;
   std::optional<Pending> pending_;
+
+  std::string worst_tensor() const;
+  /// The fault "infinite-gradient" of the tests.
+  void spoil_gradient_if_asked();
 };
 
 /// Number of targets that count.

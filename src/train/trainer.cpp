@@ -2,11 +2,14 @@
 #include "train/trainer.h"
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/host.h"
 #include "generate/generator.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "train/schedule.h"
+#include "train/step_settings.h"
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -17,9 +20,31 @@ static_assert(data::kNoTarget == kernels::kIgnoreTarget);
 
 namespace {
 
-AdamwSettings adamw_of(const TrainSettings& settings) {
-  return {settings.adam_beta1, settings.adam_beta2, settings.adam_epsilon, settings.weight_decay,
-          settings.max_grad_norm};
+GuardSettings guard_settings(const TrainSettings& settings) {
+  return {settings.guard_outlier, settings.max_grad_norm, settings.guard_patience};
+}
+
+/// As metrics.jsonl names it.
+const char* reason_of(StepOutcome outcome) {
+  switch (outcome) {
+    case StepOutcome::NotFinite:
+      return "not finite";
+    case StepOutcome::Outlier:
+      return "outlier";
+    case StepOutcome::NoTargets:
+      return "no targets";
+    case StepOutcome::Applied:
+      break;
+  }
+  return "";
+}
+
+/// "documents 3, 9, 12 and 40 more"
+std::string list_documents(const std::vector<int64_t>& documents) {
+  constexpr size_t kMost = 8;
+  const std::span<const int64_t> shown = std::span(documents).first(std::min(documents.size(), kMost));
+  const std::string more = documents.size() > kMost ? fmt::format(" and {} more", documents.size() - kMost) : "";
+  return fmt::format("document{} {}{}", documents.size() == 1 ? "" : "s", fmt::join(shown, ", "), more);
 }
 
 std::string duration(double seconds) {
@@ -42,20 +67,31 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
       run_(std::move(run)),
       loader_(data_.tokens, loader_options(settings_, data_)),
       data_hash_(hash_of(data_)),
-      model_(stream_, settings_.model_config, nn::Trained::Yes),
-      train_step_(stream_, model_, adamw_of(settings_),
-                  settings_.gradient_checkpointing ? nn::Recompute::Blocks : nn::Recompute::No,
-                  settings_.matmul_precision()) {
+      model_(stream_, settings_.model_config, nn::Trained::Yes, precision_of(settings_)),
+      train_step_(stream_, model_, optimizer_settings(settings_), recompute_of(settings_), loss_terms(settings_),
+                  settings_.ema_decay, settings_.matmul_precision()),
+      guard_(guard_settings(settings_)) {
   if (loader_.has_validation()) {
     unigram_loss_ =
         data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
   }
-  model_.parameters().initialize(stream_, settings_.seed);
+  restart();
 }
 
-void Trainer::resume(const std::filesystem::path& checkpoint) {
-  const TrainerState state = read_trainer_state(checkpoint);
-  const std::string where = checkpoint.string();
+void Trainer::restart() {
+  model_.parameters().initialize(stream_, settings_.seed);
+  train_step_.optimizer().reset(stream_);
+  if (WeightAverage* average = train_step_.average()) average->restart(stream_);
+  train_step_.set_applied_steps(0);
+  guard_.set_state({});
+  step_ = trained_tokens_ = reported_tokens_ = stale_evaluations_ = 0;
+  train_loss_ = 0;
+  val_loss_ = best_val_loss_ = std::nullopt;
+}
+
+void Trainer::resume(const WholeCheckpoint& checkpoint) {
+  const TrainerState& state = checkpoint.state;
+  const std::string where = checkpoint.entry.path.string();
   check(state.seed == settings_.seed, "{}: was made with seed {} but the settings say {}; resume with the same seed",
         where, state.seed, settings_.seed);
   check(state.data_hash == data_hash_, "{}: was made from other tokens than the data here; resume with the same data",
@@ -67,55 +103,50 @@ void Trainer::resume(const std::filesystem::path& checkpoint) {
   const std::string order = data_order();
   check(state.data_order == order, "{}: took its rows as \"{}\" but the settings say \"{}\"; resume with the same",
         where, state.data_order, order);
-  load_checkpoint(stream_, checkpoint, model_, train_step_.optimizer());
+  load_checkpoint(stream_, checkpoint.entry.path, model_, train_step_.optimizer(), train_step_.average());
   train_step_.set_applied_steps(state.applied_steps);
   step_ = state.step;
-  trained_tokens_ = state.trained_tokens;
+  trained_tokens_ = reported_tokens_ = state.trained_tokens;
   train_loss_ = state.train_loss;
   val_loss_ = state.val_loss;
+  best_val_loss_ = state.best_val_loss;
+  stale_evaluations_ = state.stale_evaluations;
+  guard_.set_state(state.guard);
+}
+
+void Trainer::open_logs() {
+  metrics_.emplace(run_.metrics(), step_);
+  samples_.emplace(run_.samples(), step_);
 }
 
 TrainResult Trainer::run(const TrainHooks& hooks) {
   TrainResult result;
   result.max_steps = settings_.max_steps;
   result.unigram_loss = unigram_loss_;
-  result.was_finished = step_ >= settings_.max_steps;
-  metrics_.emplace(run_.metrics(), step_);
-  samples_.emplace(run_.samples(), step_);
+  result.was_stopped_early = settings_.patience > 0 && stale_evaluations_ >= settings_.patience;
+  result.was_finished = step_ >= settings_.max_steps || result.was_stopped_early;
+  open_logs();
   loop_start_ = last_report_time_ = now_seconds();
   loop_first_step_ = step_;
 
-  while (step_ < settings_.max_steps && !result.was_interrupted) {
+  while (step_ < settings_.max_steps && !result.was_interrupted && !result.was_stopped_early) {
     do_step(step_);
-    std::optional<StepReport> before = train_step_.finish(learning_rate_at(settings_, step_));
-    if (before) {
+    if (const std::optional<StepReport> before = train_step_.drain()) {
+      const Verdict verdict = judge(*before, step_);
       report(*before, step_, std::nullopt);
+      if (verdict == Verdict::Trouble) {
+        roll_back(guard_.state().first_bad_step - 1, hooks);
+        continue;
+      }
       show_progress(hooks, *before, step_);
     }
+    train_step_.apply(rate_at(step_), guard_.largest_norm());
     step_ += 1;
     result.was_interrupted = hooks.should_stop && hooks.should_stop();
-    const bool is_last = step_ == settings_.max_steps;
-    const bool evaluates = loader_.has_validation() && (is_last || is_due(settings_.eval_steps));
-    const bool saves = is_last || result.was_interrupted || is_due(settings_.save_steps);
-    const bool samples =
-        settings_.sample_tokens > 0 && (is_due(settings_.sample_steps) || (settings_.sample_steps == 0 && evaluates));
-    if (!evaluates && !saves && !samples) continue;
-
-    const std::optional<StepReport> own = train_step_.drain();
-    if (own) train_loss_ = own->loss;
-    std::optional<double> val_loss;
-    if (evaluates) val_loss = val_loss_ = evaluate();
-    if (own) report(*own, step_, val_loss);
-    if (val_loss) {
-      if (hooks.progress) hooks.progress("");
-      log_info("step {}/{}: loss {:.4f}, val_loss {:.4f} ({:.4f} under unigram), {:.0f} tok/s", step_,
-               settings_.max_steps, train_loss_, *val_loss, unigram_loss_ - *val_loss, rate_);
-    }
-    if (samples) write_sample(step_);
-    if (saves) save(val_loss);
-    last_report_time_ = now_seconds();
+    if (!finish_step(result, hooks)) result.was_interrupted = result.was_stopped_early = false;
   }
   if (hooks.progress) hooks.progress("");
+  if (unproved_step_ >= 0) remove_old();
   result.step = step_;
   result.train_loss = train_loss_;
   result.val_loss = val_loss_;
@@ -124,6 +155,132 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.device_peak_bytes = device_.memory().peak_bytes;
   result.sample = sample_;
   return result;
+}
+
+bool Trainer::finish_step(TrainResult& result, const TrainHooks& hooks) {
+  const bool is_last = step_ == settings_.max_steps;
+  const bool evaluates = loader_.has_validation() && (is_last || is_due(settings_.eval_steps));
+  bool saves = is_last || result.was_interrupted || is_due(settings_.save_steps) || step_ == stable_steps(settings_);
+  const bool samples =
+      settings_.sample_tokens > 0 && (is_due(settings_.sample_steps) || (settings_.sample_steps == 0 && evaluates));
+  if (!evaluates && !saves && !samples) return true;
+
+  const std::optional<StepReport> own = train_step_.drain();
+  const Verdict verdict = own ? judge(*own, step_) : Verdict::Good;
+  std::optional<double> val_loss;
+  {
+    const ShownAverage shown(stream_, verdict == Verdict::Trouble ? nullptr : train_step_.average());
+    if (evaluates && verdict != Verdict::Trouble) val_loss = evaluate();
+    if (own) report(*own, step_, val_loss);
+    const bool val_loss_is_bad = val_loss && !std::isfinite(*val_loss);
+    if (val_loss_is_bad) log_warning("step {}: the validation loss is no number", step_);
+    if (verdict != Verdict::Trouble && !val_loss_is_bad) {
+      if (val_loss) {
+        note_val_loss(*val_loss);
+        if (hooks.progress) hooks.progress("");
+        log_info("step {}/{}: loss {:.4f}, val_loss {:.4f} ({:.4f} under unigram), {:.0f} tok/s", step_,
+                 settings_.max_steps, train_loss_, *val_loss, unigram_loss_ - *val_loss, rate_);
+        result.was_stopped_early = settings_.patience > 0 && stale_evaluations_ >= settings_.patience;
+        if (result.was_stopped_early)
+          log_info("val_loss has not fallen for {} evaluations: the run stops at step {}; its best is {:.4f}",
+                   stale_evaluations_, step_, *best_val_loss_);
+        saves = saves || (settings_.patience > 0 && stale_evaluations_ == 0) || result.was_stopped_early;
+      }
+      if (samples) write_sample(step_);
+      // What may be ruined is no checkpoint to go back to; a run that ends here has no other choice.
+      const bool is_suspicious = guard_.state().bad_in_row > 0 && !is_last && !result.was_interrupted;
+      if (saves && is_suspicious) log_warning("step {}: no checkpoint, since the step was bad", step_);
+      if (saves && !is_suspicious) save(val_loss);
+      last_report_time_ = now_seconds();
+      return true;
+    }
+  }
+  roll_back(verdict == Verdict::Trouble ? guard_.state().first_bad_step - 1 : step_, hooks);
+  return false;
+}
+
+void Trainer::note_val_loss(double val_loss) {
+  val_loss_ = val_loss;
+  const bool is_best = !best_val_loss_ || val_loss < *best_val_loss_;
+  if (is_best) best_val_loss_ = val_loss;
+  stale_evaluations_ = is_best ? 0 : stale_evaluations_ + 1;
+}
+
+double Trainer::rate_at(int64_t step) const {
+  constexpr double kHuge = 1e3;
+  if (fault_due("huge-rate")) return kHuge;
+  return learning_rate_at(settings_, step) * guard_.state().rate_factor;
+}
+
+Verdict Trainer::judge(const StepReport& report, int64_t step) {
+  const bool loss_is_bad = report.outcome != StepOutcome::NoTargets && guard_.loss_is_bad(report.loss);
+  const Verdict verdict = guard_.observe(report, step);
+  if (report.outcome != StepOutcome::Applied || loss_is_bad) warn_of(report, step, loss_is_bad);
+  if (verdict == Verdict::Good && unproved_step_ >= 0 && step > unproved_step_) remove_old();
+  return verdict;
+}
+
+void Trainer::warn_of(const StepReport& report, int64_t step, bool loss_is_bad) const {
+  const int64_t rows = settings_.per_device_train_batch_size * settings_.gradient_accumulation_steps;
+  const std::string where = fmt::format("rows {} to {} of the run, {}", (step - 1) * rows, step * rows - 1,
+                                        list_documents(loader_.documents(step - 1, rows)));
+  switch (report.outcome) {
+    case StepOutcome::NoTargets:
+      log_warning("step {}: no token of the batch counts for the loss; nothing was changed ({})", step, where);
+      break;
+    case StepOutcome::NotFinite:
+      log_warning("step {}: a gradient is not finite, first in {}; the step changed nothing ({})", step,
+                  report.worst_tensor, where);
+      break;
+    case StepOutcome::Outlier:
+      log_warning(
+          "step {}: the gradients' norm is {:.4g}, above {} times the usual, largest in {}; the step changed nothing "
+          "({})",
+          step, report.gradient_norm, settings_.guard_outlier, report.worst_tensor, where);
+      break;
+    case StepOutcome::Applied:
+      break;
+  }
+  if (loss_is_bad)
+    log_warning("step {}: the loss is {:.4g}, far above the {:.4f} of the steps before ({})", step, report.loss,
+                guard_.state().mean_loss.value_or(0), where);
+}
+
+void Trainer::roll_back(int64_t below, const TrainHooks& hooks) {
+  constexpr double kFactor = 0.5;
+  if (hooks.progress) hooks.progress("");
+  train_step_.drain();
+  const GuardState trouble = guard_.state();
+  const int64_t from = step_;
+  const std::optional<WholeCheckpoint> good = find_whole_checkpoint(run_, below);
+  const std::string target = good ? good->entry.path.string() : "the beginning";
+  remove_newer_checkpoints(run_, good ? good->entry.step : 0);
+  unproved_step_ = -1;
+  const bool may_not = settings_.guard_action == "stop" || trouble.rollbacks >= settings_.guard_rollbacks;
+  check(!may_not,
+        "train: step {} is one of {} bad steps in a row (see the warnings above) and the run stops{}; what is good is "
+        "{}: go on "
+        "from there with --resume and a smaller --learning-rate, or with other data",
+        from, std::max<int64_t>(1, trouble.bad_in_row),
+        settings_.guard_action == "stop" ? "" : fmt::format(" after {} rollbacks", trouble.rollbacks), target);
+  restart();
+  if (good) resume(*good);
+  GuardState state = guard_.state();
+  state.rollbacks = trouble.rollbacks + 1;
+  state.rate_factor = trouble.rate_factor * kFactor;
+  guard_.set_state(state);
+  open_logs();
+  rate_ = 0;
+  last_report_time_ = now_seconds();
+  log_warning(
+      "step {}: the run goes back to {} (step {}) and on with {:g} of the learning rate (rollback {} of at most {})",
+      from, target, step_, state.rate_factor, state.rollbacks, settings_.guard_rollbacks);
+}
+
+void Trainer::remove_old() {
+  kill_point("kill-before-removal");
+  remove_old_checkpoints(run_, settings_.save_total_limit, stable_steps(settings_));
+  unproved_step_ = -1;
 }
 
 bool Trainer::is_due(int64_t every) const { return every > 0 && step_ % every == 0; }
@@ -135,6 +292,7 @@ std::string Trainer::data_order() const {
 void Trainer::do_step(int64_t step) {
   const int64_t rows = settings_.per_device_train_batch_size;
   const int64_t all_rows = rows * settings_.gradient_accumulation_steps;
+  // The number of targets of the whole step is known before its first backward pass.
   std::vector<data::Batch> batches;
   int64_t targets = 0;
   for (int64_t micro = 0; micro < settings_.gradient_accumulation_steps; ++micro) {
@@ -145,14 +303,12 @@ void Trainer::do_step(int64_t step) {
   for (const data::Batch& batch : batches) {
     train_step_.add(batch.tokens, batch.targets, {rows, settings_.max_length, 0, batch.first_keys});
   }
+  trained_tokens_ += targets;
 }
 
 void Trainer::report(const StepReport& report, int64_t step, std::optional<double> val_loss) {
   train_loss_ = report.loss;
-  trained_tokens_ += report.targets;  // they differ from step to step
-  if (!report.was_applied) {
-    log_warning("step {}: the gradients were not finite; the step changed nothing", step);
-  }
+  reported_tokens_ += report.targets;
   const double now = now_seconds();
   const double rate = static_cast<double>(report.targets) / std::max(1e-9, now - last_report_time_);
   // Over about the last ten steps; the first measured step starts it.
@@ -165,7 +321,8 @@ void Trainer::report(const StepReport& report, int64_t step, std::optional<doubl
   line["learning_rate"] = report.learning_rate;
   line["grad_norm"] = report.gradient_norm;
   line["tokens_per_second"] = std::round(rate_ * 10) / 10;
-  line["trained_tokens"] = trained_tokens_;
+  line["trained_tokens"] = reported_tokens_;
+  if (report.outcome != StepOutcome::Applied) line["refused"] = reason_of(report.outcome);
   if (val_loss) line["val_loss"] = *val_loss;
   metrics_->append(line.dump());
 }
@@ -225,12 +382,17 @@ void Trainer::save(std::optional<double> val_loss) {
   state.seed = settings_.seed;
   state.train_loss = train_loss_;
   state.val_loss = val_loss;
+  state.best_val_loss = best_val_loss_;
+  state.stale_evaluations = stale_evaluations_;
+  state.schedule_steps = schedule_steps(settings_);
+  state.ema_decay = settings_.ema_decay;
+  state.guard = guard_.state();
   state.settings = to_yaml(settings_);
   state.data_hash = data_hash_;
   state.data_order = data_order();
   state.device = identity_of(device_.info());
-  save_checkpoint(stream_, run_, model_, train_step_.optimizer(), data_.tokenizer, state);
-  remove_old_checkpoints(run_, settings_.save_total_limit);
+  save_checkpoint(stream_, run_, model_, train_step_.optimizer(), train_step_.average(), data_.tokenizer, state);
+  unproved_step_ = step_;
 }
 
 }  // namespace athanor::train

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "train/checkpoint.h"
+#include "train/guard.h"
 #include "train/prepare.h"
 #include "train/settings.h"
 #include "train/train_step.h"
@@ -17,8 +18,9 @@ namespace athanor::train {
 struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
-  bool was_interrupted = false;  // Ctrl-C: a checkpoint was saved
-  bool was_finished = false;     // a resumed run had nothing left to do
+  bool was_interrupted = false;    // Ctrl-C: a checkpoint was saved
+  bool was_finished = false;       // a resumed run had nothing left to do
+  bool was_stopped_early = false;  // val_loss did not fall for `patience` evaluations
   double train_loss = 0;
   std::optional<double> val_loss;
   double unigram_loss = 0;  // of the validation tokens under the training tokens' counts
@@ -38,14 +40,25 @@ class Trainer {
   /// settings are resolved: model, steps, lengths and device are known. Throws Error when the data makes no block.
   Trainer(device::Device& device, TrainSettings settings, PreparedData data, RunFolder run);
 
-  /// Continues from a checkpoint folder of this run. Throws Error when it is of another model, seed or data.
-  void resume(const std::filesystem::path& checkpoint);
+  /// Continues from a checkpoint of this run. Throws Error when it is of another model, optimizer, seed or data.
+  void resume(const WholeCheckpoint& checkpoint);
 
   TrainResult run(const TrainHooks& hooks);
 
  private:
   void do_step(int64_t step);
   std::string data_order() const;
+  double rate_at(int64_t step) const;
+  Verdict judge(const StepReport& report, int64_t step);
+  void warn_of(const StepReport& report, int64_t step, bool loss_is_bad) const;
+  /// To the newest whole checkpoint of a step below `below`, or to the beginning, with half the rate; or throws the Error that ends the run.
+  void roll_back(int64_t below, const TrainHooks& hooks);
+  void restart();
+  void open_logs();
+  /// Runs validation, samples and checkpoint as they are due after step_ steps; false when the run must be rolled back.
+  bool finish_step(TrainResult& result, const TrainHooks& hooks);
+  void note_val_loss(double val_loss);
+  void remove_old();
   void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
   double evaluate();
   void write_sample(int64_t step);
@@ -66,10 +79,16 @@ class Trainer {
   std::optional<JsonLines> metrics_;
   std::optional<JsonLines> samples_;
 
-  int64_t step_ = 0;            // completed
-  int64_t trained_tokens_ = 0;  // of the steps that were reported
+  int64_t step_ = 0;             // completed
+  int64_t trained_tokens_ = 0;   // of steps that were begun
+  int64_t reported_tokens_ = 0;  // of steps that are in the log
   double train_loss_ = 0;
   std::optional<double> val_loss_;  // the last one
+  std::optional<double> best_val_loss_;
+  int64_t stale_evaluations_ = 0;
+  Guard guard_;
+  // The newest checkpoint while no later step has shown that it is good: until then no older one is removed. -1: none.
+  int64_t unproved_step_ = -1;
   std::string sample_;
   double loop_start_ = 0;
   int64_t loop_first_step_ = 0;

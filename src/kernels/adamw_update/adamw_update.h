@@ -5,8 +5,6 @@
 
 namespace athanor::kernels {
 
-using AdamwSegment = Segment;  // what train/adamw.cpp calls it
-
 /// The numbers of one AdamW step, the same for all tensors.
 struct AdamwStep {
   float lr = 0;

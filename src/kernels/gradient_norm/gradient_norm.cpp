@@ -100,6 +100,8 @@ void gradient_norm_squared(Stream& stream, const GradientNorm& args) {
 void finalize_grad_stats(Stream& stream, const GradStats& args) {
   check(std::isfinite(args.max_norm) && args.max_norm >= 0,
         "finalize_grad_stats: a max_norm of {}; pass a finite number above 0, or 0 for no clipping", args.max_norm);
+  check(std::isfinite(args.largest_norm) && args.largest_norm >= 0,
+        "finalize_grad_stats: a largest_norm of {}; pass a finite number above 0, or 0 to take any", args.largest_norm);
   check_size("finalize_grad_stats", "partial", args.partial, args.partials);
   check_size("finalize_grad_stats", "stats", args.stats, 4);
   const device::KernelCost cost = sum_cost(args.partials);

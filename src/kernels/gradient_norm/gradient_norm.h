@@ -55,12 +55,13 @@ void gradient_norm_squared(device::Stream& stream, const GradientNorm& args);
 struct GradStats {
   device::Buffer partial;  // (partials) f32, from gradient_norm_squared
   int64_t partials = 0;
-  float max_norm = 0;    // 0: no clipping
-  device::Buffer stats;  // (4) f32, written: norm, clip scale, 1 if not finite else 0, 0
+  float max_norm = 0;      // 0: no clipping
+  device::Buffer stats;    // (4) f32, written: norm, clip scale, 1 if flagged else 0, 1 if flagged for its norm alone
+  float largest_norm = 0;  // a norm above it is flagged like one that is not finite; 0: any is taken
 };
 
-/// norm = sqrt(sum of partial); clip scale = min(1, max_norm / norm). When a partial sum or the whole is not finite: flag 1 and scale 0.
-/// Throws Error if max_norm is negative or not finite.
+/// norm = sqrt(sum of partial); clip scale = min(1, max_norm / norm). When a partial sum or the whole is not finite, or the norm is above
+/// largest_norm: flag 1 and scale 0. Throws Error if max_norm or largest_norm is negative or not finite.
 void finalize_grad_stats(device::Stream& stream, const GradStats& args);
 
 }  // namespace athanor::kernels

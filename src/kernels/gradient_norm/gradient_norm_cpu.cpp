@@ -93,9 +93,11 @@ void finalize_grad_stats_cpu(device::cpu::CpuStream&, const GradStats& args) {
   const float norm = std::sqrt(total);
   float* stats = data<float>(args.stats);
   stats[0] = norm;
-  stats[1] = !finite ? 0.0F : args.max_norm > 0 && norm > args.max_norm ? args.max_norm / norm : 1.0F;
-  stats[2] = finite ? 0.0F : 1.0F;
-  stats[3] = 0;
+  const bool outlier = finite && args.largest_norm > 0 && norm > args.largest_norm;
+  const bool taken = finite && !outlier;
+  stats[1] = !taken ? 0.0F : args.max_norm > 0 && norm > args.max_norm ? args.max_norm / norm : 1.0F;
+  stats[2] = taken ? 0.0F : 1.0F;
+  stats[3] = outlier ? 1.0F : 0.0F;
 }
 
 }  // namespace athanor::kernels

@@ -76,6 +76,19 @@ TEST(GradientNormSquared, TellsWhichTensorIsNotFinite) {
   EXPECT_EQ(download_values(stream, args.stats)[2], 1);
 }
 
+TEST(FinalizeGradStats, FlagsANormAboveTheLargestThatIsTaken) {
+  device::Stream& stream = testing::stream();
+  const std::vector<float> partial = {9, 16};
+  const auto stats = [&](float largest) {
+    const GradStats args{upload_values(stream, partial), 2, 2, poisoned(stream, 4), largest};
+    finalize_grad_stats(stream, args);
+    return download_values(stream, args.stats);
+  };
+  EXPECT_THAT(stats(4.5F), ::testing::ElementsAre(5.0F, 0.0F, 1.0F, 1.0F));
+  EXPECT_THAT(stats(5.0F), ::testing::ElementsAre(5.0F, ::testing::FloatEq(0.4F), 0.0F, 0.0F));
+  EXPECT_THAT(stats(0), ::testing::ElementsAre(5.0F, ::testing::FloatEq(0.4F), 0.0F, 0.0F));
+}
+
 TEST(FinalizeGradStats, RefusesANegativeMaximum) {
   device::Stream& stream = testing::stream();
   try {

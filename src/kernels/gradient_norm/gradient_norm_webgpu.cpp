@@ -99,7 +99,8 @@ void finalize_grad_stats_webgpu(device::webgpu::WebGpuStream& stream, const Grad
   dispatch.kernel = "finalize_grad_stats";
   dispatch.sources = {&block_tree_wgsl, &block_sums_total_wgsl, &finalize_grad_stats_wgsl};
   dispatch.bindings = {read(args.partial), read_write(args.stats)};
-  dispatch.params = {to_u32(args.partials, "finalize_grad_stats"), float_bits(args.max_norm)};
+  dispatch.params = {to_u32(args.partials, "finalize_grad_stats"), float_bits(args.max_norm),
+                     float_bits(args.largest_norm)};
   dispatch.cost = cost;
   stream.dispatch(dispatch);
 }
