@@ -21,6 +21,36 @@ fn largest_of(x: vec4<f32>) -> f32 {
   return max(max(x.x, x.y), max(x.z, x.w));
 }
 
+fn sum_of(x: vec4<f32>) -> f32 {
+  return x.x + x.y + x.z + x.w;
+}
+
+// Scores of a row's columns, MASKED where the row at `position` does not see the key.
+fn masked_scores(products: vec4<f32>, columns: vec4<u32>, lowest: u32, position: u32) -> vec4<f32> {
+  let visible = (columns >= vec4<u32>(lowest)) & (columns <= vec4<u32>(position));
+  return select(vec4<f32>(MASKED), soft_cap(products * params.scale), visible);
+}
+
+// A row that has seen no key yet has MASKED as its largest score: what is masked weighs nothing, not e^0.
+fn row_weights(scores: vec4<f32>, largest: f32) -> vec4<f32> {
+  return select(vec4<f32>(0.0), weight_of(scores - vec4<f32>(largest)), scores > vec4<f32>(MASKED));
+}
+
+fn stage_values(b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) {
+  stage_v(0u, b, key, kv_head, chunk, thread);
+  if (chunk + 1u < CHUNKS) {
+    stage_v(1u, b, key, kv_head, chunk + 1u, thread);
+  }
+}
+
+fn write_log_sum_exp(b: u32, row: u32, head: u32, value: f32) {
+  if (row < params.length) {
+    log_sum_exp[(b * params.length + row) * params.heads + head] = value;
+  }
+}
+
+fn write(result: u32, at: u32, value: f32) { out[at] = value; }
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
@@ -37,60 +67,60 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let seen = params.first_position + min(first + TILE, params.length);  // keys up to the last row's
   let tx = thread % 8u;
   let ty = thread / 8u;
-  let position = params.first_position + first + ty * 4u;  // of this thread's first row
-  var lowest = vec4<u32>(0u);
-  for (var r = 0u; r < 4u; r += 1u) {
-    lowest[r] = lowest_key(b, first + ty * 4u + r);
-  }
+  let row = first + ty * 4u;                     // this thread's first
+  let position = params.first_position + row;
+  let lowest = vec4<u32>(lowest_key(b, row), lowest_key(b, row + 1u), lowest_key(b, row + 2u), lowest_key(b, row + 3u));
 
   var largest = vec4<f32>(MASKED);  // component r: row 4 ty + r
   var sum = vec4<f32>(0.0);         // over this thread's columns only
-  var accumulator = Accumulator();
+  var blocks = Blocks();
   for (var key = first_tile_of(b, first, thread); key < seen; key += TILE) {
-    var scores = Scores();
+    var products = Four();
     for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
       workgroupBarrier();
       stage_q(0u, b, first, head, chunk, thread);
       stage_k(1u, b, key, kv_head, chunk, thread);
       workgroupBarrier();
-      add_scores(&scores, tx, ty);
+      products = add_scores(products, tx, ty);
     }
     let columns = columns_of(key, tx);
-    var tile_largest = vec4<f32>(0.0);
-    for (var r = 0u; r < 4u; r += 1u) {
-      let visible = (columns >= vec4<u32>(lowest[r])) & (columns <= vec4<u32>(position + r));
-      scores[r] = select(vec4<f32>(MASKED), soft_cap(scores[r] * params.scale), visible);
-      tile_largest[r] = largest_of(scores[r]);
-    }
-    reduction[thread] = tile_largest;
+    let scores0 = masked_scores(products[0], columns, lowest.x, position);
+    let scores1 = masked_scores(products[1], columns, lowest.y, position + 1u);
+    let scores2 = masked_scores(products[2], columns, lowest.z, position + 2u);
+    let scores3 = masked_scores(products[3], columns, lowest.w, position + 3u);
+    reduction[thread] = vec4<f32>(largest_of(scores0), largest_of(scores1), largest_of(scores2), largest_of(scores3));
     workgroupBarrier();
+    // Nobody reads the tiles of q and k any more: the values are on their way while the weights are computed.
+    stage_values(b, key, kv_head, 0u, thread);
+    var grown = largest;
     for (var i = 0u; i < params.line; i += 1u) {
-      tile_largest = max(tile_largest, reduction[ty * 8u + i]);
+      grown = max(grown, reduction[ty * 8u + i]);
     }
-    let grown = max(largest, tile_largest);
     let correction = weight_of(largest - grown);
     largest = grown;
-    sum *= correction;
-    for (var r = 0u; r < 4u; r += 1u) {
-      // A row that has seen no key yet has MASKED as its largest score: what is masked weighs nothing, not e^0.
-      let weight = weight_of(scores[r] - vec4<f32>(largest[r]));
-      scores[r] = select(vec4<f32>(0.0), weight, scores[r] > vec4<f32>(MASKED));
-      sum[r] += scores[r].x + scores[r].y + scores[r].z + scores[r].w;
-    }
-    store_weights(&scores, tx, ty);
-    for (var c = 0u; c < CHUNKS; c += 1u) {
-      for (var r = 0u; r < 4u; r += 1u) {
-        accumulator[c * 4u + r] *= correction[r];
-      }
-    }
-    for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
+    let found = Four(row_weights(scores0, largest.x), row_weights(scores1, largest.y), row_weights(scores2, largest.z),
+                     row_weights(scores3, largest.w));
+    sum = fma(sum, correction, vec4<f32>(sum_of(found[0]), sum_of(found[1]), sum_of(found[2]), sum_of(found[3])));
+    store_weights(found, tx, ty);
+    workgroupBarrier();
+    blocks[0] = add_rows(scaled_block(blocks[0], correction), 0u, tx, ty);
+    if (CHUNKS > 2u) {
       workgroupBarrier();
-      stage_v(0u, b, key, kv_head, chunk, thread);
-      if (chunk + 1u < CHUNKS) {
-        stage_v(1u, b, key, kv_head, chunk + 1u, thread);
-      }
+      stage_values(b, key, kv_head, 2u, thread);
       workgroupBarrier();
-      add_rows(&accumulator, chunk, tx, ty);
+      blocks[1] = add_rows(scaled_block(blocks[1], correction), 2u, tx, ty);
+    }
+    if (CHUNKS > 4u) {
+      workgroupBarrier();
+      stage_values(b, key, kv_head, 4u, thread);
+      workgroupBarrier();
+      blocks[2] = add_rows(scaled_block(blocks[2], correction), 4u, tx, ty);
+    }
+    if (CHUNKS > 6u) {
+      workgroupBarrier();
+      stage_values(b, key, kv_head, 6u, thread);
+      workgroupBarrier();
+      blocks[3] = add_rows(scaled_block(blocks[3], correction), 6u, tx, ty);
     }
   }
 
@@ -101,21 +131,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     total += reduction[ty * 8u + i];
   }
   total = max(total, vec4<f32>(1e-30));  // of a row that sees a key it is 1 or more
-  for (var r = 0u; r < 4u; r += 1u) {
-    let row = first + ty * 4u + r;
-    if (tx == 0u && row < params.length) {
-      log_sum_exp[(b * params.length + row) * params.heads + head] = largest[r] + log(total[r]);
-    }
+  let result = largest + log(total);
+  if (tx == 0u) {
+    write_log_sum_exp(b, row, head, result.x);
+    write_log_sum_exp(b, row + 1u, head, result.y);
+    write_log_sum_exp(b, row + 2u, head, result.z);
+    write_log_sum_exp(b, row + 3u, head, result.w);
   }
-  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
-    workgroupBarrier();
-    stage_result(&accumulator, 1.0 / total, chunk, tx, ty);
-    workgroupBarrier();
-    for (var n = thread; n < 1024u; n += 64u) {
-      let element = element_of_result(n, b, first, params.heads, head, chunk);
-      if (element != NOWHERE) {
-        out[element] = staged_result(n);
-      }
-    }
-  }
+  write_block(0u, scaled_block(blocks[0], 1.0 / total), 0u, Rows(b, row, params.heads, head), tx);
+  if (CHUNKS > 2u) { write_block(0u, scaled_block(blocks[1], 1.0 / total), 2u, Rows(b, row, params.heads, head), tx); }
+  if (CHUNKS > 4u) { write_block(0u, scaled_block(blocks[2], 1.0 / total), 4u, Rows(b, row, params.heads, head), tx); }
+  if (CHUNKS > 6u) { write_block(0u, scaled_block(blocks[3], 1.0 / total), 6u, Rows(b, row, params.heads, head), tx); }
 }

@@ -46,6 +46,55 @@ fn query_end_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&query_end);
 }
 
+const D_K: u32 = 0u;
+const D_V: u32 = 1u;
+
+fn write(result: u32, at: u32, value: f32) {
+  if (result == D_K) {
+    d_k[at] = value;
+  } else {
+    d_v[at] = value;
+  }
+}
+
+// What the four query rows of a thread's columns bring along.
+struct Queries {
+  x: Query,
+  y: Query,
+  z: Query,
+  w: Query,
+}
+
+fn weights_of_key(products: vec4<f32>, d_weights: vec4<f32>, queries: Queries, key: u32, columns: vec4<u32>) -> Weights {
+  let lowest = vec4<u32>(queries.x.lowest, queries.y.lowest, queries.z.lowest, queries.w.lowest);
+  let log_sum_exp = vec4<f32>(queries.x.log_sum_exp, queries.y.log_sum_exp, queries.z.log_sum_exp, queries.w.log_sum_exp);
+  let delta = vec4<f32>(queries.x.delta, queries.y.delta, queries.z.delta, queries.w.delta);
+  let visible = (vec4<u32>(key) >= lowest) & (vec4<u32>(key) <= columns);
+  return weights_of(products, d_weights, log_sum_exp, delta, visible);
+}
+
+// block + the stored weights times 64 columns of d_out.
+fn add_d_out(block: Block, b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
+  workgroupBarrier();
+  stage_d_out(0u, b, query, head, chunk, thread);
+  if (chunk + 1u < CHUNKS) {
+    stage_d_out(1u, b, query, head, chunk + 1u, thread);
+  }
+  workgroupBarrier();
+  return add_rows(block, chunk, thread % 8u, thread / 8u);
+}
+
+// The same with q.
+fn add_q(block: Block, b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
+  workgroupBarrier();
+  stage_q(0u, b, query, head, chunk, thread);
+  if (chunk + 1u < CHUNKS) {
+    stage_q(1u, b, query, head, chunk + 1u, thread);
+  }
+  workgroupBarrier();
+  return add_rows(block, chunk, thread % 8u, thread / 8u);
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
@@ -63,75 +112,46 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let tx = thread % 8u;
   let ty = thread / 8u;
 
-  var sum_d_k = Accumulator();
-  var sum_d_v = Accumulator();
+  let key = first + ty * 4u;  // this thread's first
+
+  var d_k_blocks = Blocks();
+  var d_v_blocks = Blocks();
   for (var head = kv_head * group_heads; head < (kv_head + 1u) * group_heads; head += 1u) {
     for (var query = first; query < end; query += TILE) {
-      var scores = Scores();
-      var d_weights = Scores();
-      add_products(&scores, &d_weights, Tiles(b, query, head, first, kv_head), 1u, thread);
+      let products = products_of(Tiles(b, query, head, first, kv_head), 1u, thread);
       let columns = columns_of(query, tx);
-      var lowest = vec4<u32>(0u);
-      var column_log_sum_exp = vec4<f32>(0.0);
-      var column_delta = vec4<f32>(0.0);
-      for (var c = 0u; c < 4u; c += 1u) {
-        lowest[c] = lowest_key(b, columns[c]);  // NO_KEY behind the last query
-        if (columns[c] < params.length) {
-          let of_column = statistics[(b * params.length + columns[c]) * params.heads + head];
-          column_log_sum_exp[c] = of_column.x;
-          column_delta[c] = of_column.y;
-        }
-      }
-      for (var r = 0u; r < 4u; r += 1u) {
-        let key = vec4<u32>(first + ty * 4u + r);
-        let visible = (key >= lowest) & (key <= columns);
-        let found = weights_of(scores[r], d_weights[r], column_log_sum_exp, column_delta, visible);
-        scores[r] = found.weight;
-        d_weights[r] = found.d_product;
-      }
-      store_weights(&scores, tx, ty);
-      for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
-        workgroupBarrier();
-        stage_d_out(0u, b, query, head, chunk, thread);
-        if (chunk + 1u < CHUNKS) {
-          stage_d_out(1u, b, query, head, chunk + 1u, thread);
-        }
-        workgroupBarrier();
-        add_rows(&sum_d_v, chunk, tx, ty);
-      }
+      let queries = Queries(query_at(b, columns.x, head), query_at(b, columns.y, head), query_at(b, columns.z, head),
+                            query_at(b, columns.w, head));
+      let found0 = weights_of_key(products.scores[0], products.d_weights[0], queries, key, columns);
+      let found1 = weights_of_key(products.scores[1], products.d_weights[1], queries, key + 1u, columns);
+      let found2 = weights_of_key(products.scores[2], products.d_weights[2], queries, key + 2u, columns);
+      let found3 = weights_of_key(products.scores[3], products.d_weights[3], queries, key + 3u, columns);
+      store_weights(Four(found0.weight, found1.weight, found2.weight, found3.weight), tx, ty);
+      d_v_blocks[0] = add_d_out(d_v_blocks[0], b, query, head, 0u, thread);
+      if (CHUNKS > 2u) { d_v_blocks[1] = add_d_out(d_v_blocks[1], b, query, head, 2u, thread); }
+      if (CHUNKS > 4u) { d_v_blocks[2] = add_d_out(d_v_blocks[2], b, query, head, 4u, thread); }
+      if (CHUNKS > 6u) { d_v_blocks[3] = add_d_out(d_v_blocks[3], b, query, head, 6u, thread); }
       workgroupBarrier();
-      store_weights(&d_weights, tx, ty);
-      for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
-        workgroupBarrier();
-        stage_q(0u, b, query, head, chunk, thread);
-        if (chunk + 1u < CHUNKS) {
-          stage_q(1u, b, query, head, chunk + 1u, thread);
-        }
-        workgroupBarrier();
-        add_rows(&sum_d_k, chunk, tx, ty);
-      }
+      store_weights(Four(found0.d_product, found1.d_product, found2.d_product, found3.d_product), tx, ty);
+      d_k_blocks[0] = add_q(d_k_blocks[0], b, query, head, 0u, thread);
+      if (CHUNKS > 2u) { d_k_blocks[1] = add_q(d_k_blocks[1], b, query, head, 2u, thread); }
+      if (CHUNKS > 4u) { d_k_blocks[2] = add_q(d_k_blocks[2], b, query, head, 4u, thread); }
+      if (CHUNKS > 6u) { d_k_blocks[3] = add_q(d_k_blocks[3], b, query, head, 6u, thread); }
     }
   }
-  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
-    workgroupBarrier();
-    stage_result(&sum_d_k, vec4<f32>(1.0), chunk, tx, ty);
-    workgroupBarrier();
-    for (var n = thread; n < 1024u; n += 64u) {
-      let element = element_of_result(n, b, first, params.kv_heads, kv_head, chunk);
-      if (element != NOWHERE) {
-        d_k[element] = staged_result(n);
-      }
-    }
+  let rows = Rows(b, key, params.kv_heads, kv_head);
+  write_block(D_K, d_k_blocks[0], 0u, rows, tx);
+  write_block(D_V, d_v_blocks[0], 0u, rows, tx);
+  if (CHUNKS > 2u) {
+    write_block(D_K, d_k_blocks[1], 2u, rows, tx);
+    write_block(D_V, d_v_blocks[1], 2u, rows, tx);
   }
-  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
-    workgroupBarrier();
-    stage_result(&sum_d_v, vec4<f32>(1.0), chunk, tx, ty);
-    workgroupBarrier();
-    for (var n = thread; n < 1024u; n += 64u) {
-      let element = element_of_result(n, b, first, params.kv_heads, kv_head, chunk);
-      if (element != NOWHERE) {
-        d_v[element] = staged_result(n);
-      }
-    }
+  if (CHUNKS > 4u) {
+    write_block(D_K, d_k_blocks[2], 4u, rows, tx);
+    write_block(D_V, d_v_blocks[2], 4u, rows, tx);
+  }
+  if (CHUNKS > 6u) {
+    write_block(D_K, d_k_blocks[3], 6u, rows, tx);
+    write_block(D_V, d_v_blocks[3], 6u, rows, tx);
   }
 }

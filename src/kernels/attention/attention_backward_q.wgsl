@@ -17,6 +17,24 @@
 @group(0) @binding(6) var<storage, read> first_key: array<u32>;
 @group(0) @binding(7) var<uniform> params: Params;
 
+fn write(result: u32, at: u32, value: f32) { d_q[at] = value; }
+
+fn d_products(products: vec4<f32>, d_weights: vec4<f32>, query: Query, row: u32, columns: vec4<u32>) -> vec4<f32> {
+  let visible = (columns >= vec4<u32>(query.lowest)) & (columns <= vec4<u32>(row));
+  return weights_of(products, d_weights, vec4<f32>(query.log_sum_exp), vec4<f32>(query.delta), visible).d_product;
+}
+
+// block + the stored weights times 64 columns of the keys.
+fn add_keys(block: Block, b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) -> Block {
+  workgroupBarrier();
+  stage_k(0u, b, key, kv_head, chunk, thread);
+  if (chunk + 1u < CHUNKS) {
+    stage_k(1u, b, key, kv_head, chunk + 1u, thread);
+  }
+  workgroupBarrier();
+  return add_rows(block, chunk, thread % 8u, thread / 8u);
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
@@ -34,48 +52,28 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let tx = thread % 8u;
   let ty = thread / 8u;
 
-  var lowest = vec4<u32>(0u);  // component r: row 4 ty + r
-  var row_log_sum_exp = vec4<f32>(0.0);
-  var row_delta = vec4<f32>(0.0);
-  for (var r = 0u; r < 4u; r += 1u) {
-    let row = first + ty * 4u + r;
-    lowest[r] = lowest_key(b, row);
-    if (row < params.length) {
-      let of_row = statistics[(b * params.length + row) * params.heads + head];
-      row_log_sum_exp[r] = of_row.x;
-      row_delta[r] = of_row.y;
-    }
-  }
-  var accumulator = Accumulator();
+  let row = first + ty * 4u;  // this thread's first
+
+  let query0 = query_at(b, row, head);
+  let query1 = query_at(b, row + 1u, head);
+  let query2 = query_at(b, row + 2u, head);
+  let query3 = query_at(b, row + 3u, head);
+  var blocks = Blocks();
   for (var key = first_tile_of(b, first, thread); key < seen; key += TILE) {
-    var scores = Scores();
-    var d_weights = Scores();
-    add_products(&scores, &d_weights, Tiles(b, first, head, key, kv_head), 0u, thread);
+    let products = products_of(Tiles(b, first, head, key, kv_head), 0u, thread);
     let columns = columns_of(key, tx);
-    for (var r = 0u; r < 4u; r += 1u) {
-      let visible = (columns >= vec4<u32>(lowest[r])) & (columns <= vec4<u32>(first + ty * 4u + r));
-      scores[r] = weights_of(scores[r], d_weights[r], vec4<f32>(row_log_sum_exp[r]), vec4<f32>(row_delta[r]), visible).d_product;
-    }
-    store_weights(&scores, tx, ty);
-    for (var chunk = 0u; chunk < CHUNKS; chunk += 2u) {
-      workgroupBarrier();
-      stage_k(0u, b, key, kv_head, chunk, thread);
-      if (chunk + 1u < CHUNKS) {
-        stage_k(1u, b, key, kv_head, chunk + 1u, thread);
-      }
-      workgroupBarrier();
-      add_rows(&accumulator, chunk, tx, ty);
-    }
+    store_weights(Four(d_products(products.scores[0], products.d_weights[0], query0, row, columns),
+                       d_products(products.scores[1], products.d_weights[1], query1, row + 1u, columns),
+                       d_products(products.scores[2], products.d_weights[2], query2, row + 2u, columns),
+                       d_products(products.scores[3], products.d_weights[3], query3, row + 3u, columns)), tx, ty);
+    blocks[0] = add_keys(blocks[0], b, key, kv_head, 0u, thread);
+    if (CHUNKS > 2u) { blocks[1] = add_keys(blocks[1], b, key, kv_head, 2u, thread); }
+    if (CHUNKS > 4u) { blocks[2] = add_keys(blocks[2], b, key, kv_head, 4u, thread); }
+    if (CHUNKS > 6u) { blocks[3] = add_keys(blocks[3], b, key, kv_head, 6u, thread); }
   }
-  for (var chunk = 0u; chunk < CHUNKS; chunk += 1u) {
-    workgroupBarrier();
-    stage_result(&accumulator, vec4<f32>(1.0), chunk, tx, ty);
-    workgroupBarrier();
-    for (var n = thread; n < 1024u; n += 64u) {
-      let element = element_of_result(n, b, first, params.heads, head, chunk);
-      if (element != NOWHERE) {
-        d_q[element] = staged_result(n);
-      }
-    }
-  }
+  let rows = Rows(b, row, params.heads, head);
+  write_block(0u, blocks[0], 0u, rows, tx);
+  if (CHUNKS > 2u) { write_block(0u, blocks[1], 2u, rows, tx); }
+  if (CHUNKS > 4u) { write_block(0u, blocks[2], 4u, rows, tx); }
+  if (CHUNKS > 6u) { write_block(0u, blocks[3], 6u, rows, tx); }
 }

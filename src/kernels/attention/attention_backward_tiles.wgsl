@@ -1,16 +1,17 @@
 // What the two tiled kernels of the backward share: staging of d_out, and the weights of a tile with their gradients, computed again. The
 // statistics of a query row are (log_sum_exp, delta), see attention_backward_delta.wgsl.
 
+fn d_out_at(b: u32, row: u32, head: u32, d: u32) -> vec4<f32> {
+  let start = ((b * params.length + min(row, params.length - 1u)) * params.heads + head) * params.head_dim;
+  let inside = row < params.length && d < params.head_dim;
+  return select(vec4<f32>(0.0), load_d_out(start, select(0u, d, inside)), inside);
+}
+
 fn stage_d_out(slot: u32, b: u32, first: u32, head: u32, chunk: u32, thread: u32) {
-  for (var n = thread; n < 256u; n += 64u) {
-    let row = first + n / 8u;
-    let d = chunk * 32u + n % 8u * 4u;
-    var value = vec4<f32>(0.0);
-    if (row < params.length && d < params.head_dim) {
-      value = load_d_out(((b * params.length + row) * params.heads + head) * params.head_dim, d);
-    }
-    tile[slot * SLOT + n / 8u * LINE + n % 8u] = value;
-  }
+  let row = first + thread / 8u;
+  let d = chunk * 32u + thread % 8u * 4u;
+  place(slot, thread,
+        Four(d_out_at(b, row, head, d), d_out_at(b, row + 8u, head, d), d_out_at(b, row + 16u, head, d), d_out_at(b, row + 24u, head, d)));
 }
 
 // The pair of tiles that a step works on.
@@ -22,22 +23,30 @@ struct Tiles {
   kv_head: u32,
 }
 
-// products += q . k and d_weights += d_out . v of a pair of tiles; the rows of the result are what goes to slot 0, queries or keys.
-fn add_products(products: ptr<function, Scores>, d_weights: ptr<function, Scores>, tiles: Tiles, query_slot: u32, thread: u32) {
+struct Products {
+  scores: Four,     // q . k
+  d_weights: Four,  // d_out . v
+}
+
+// The products of a pair of tiles; the rows of the result are what goes to slot 0, queries or keys.
+fn products_of(tiles: Tiles, query_slot: u32, thread: u32) -> Products {
   let tx = thread % 8u;
   let ty = thread / 8u;
+  var scores = Four();
+  var d_weights = Four();
   for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
     workgroupBarrier();
     stage_q(query_slot, tiles.b, tiles.query, tiles.head, chunk, thread);
     stage_k(1u - query_slot, tiles.b, tiles.key, tiles.kv_head, chunk, thread);
     workgroupBarrier();
-    add_scores(products, tx, ty);
+    scores = add_scores(scores, tx, ty);
     workgroupBarrier();
     stage_d_out(query_slot, tiles.b, tiles.query, tiles.head, chunk, thread);
     stage_v(1u - query_slot, tiles.b, tiles.key, tiles.kv_head, chunk, thread);
     workgroupBarrier();
-    add_scores(d_weights, tx, ty);
+    d_weights = add_scores(d_weights, tx, ty);
   }
+  return Products(scores, d_weights);
 }
 
 struct Weights {
@@ -49,4 +58,16 @@ fn weights_of(product: vec4<f32>, d_weight: vec4<f32>, log_sum_exp: vec4<f32>, d
   let score = soft_cap(product * params.scale);
   let weight = select(vec4<f32>(0.0), weight_of(score - log_sum_exp), visible);
   return Weights(weight, params.scale * weight * (d_weight - delta) * soft_cap_slope(score));
+}
+
+// What a query row brings along; none of it where there is no such row, whose lowest key is NO_KEY.
+struct Query {
+  lowest: u32,  // key that it sees
+  log_sum_exp: f32,
+  delta: f32,
+}
+
+fn query_at(b: u32, row: u32, head: u32) -> Query {
+  let statistic = statistics[(b * params.length + min(row, params.length - 1u)) * params.heads + head];
+  return Query(lowest_key(b, row), statistic.x, statistic.y);
 }
