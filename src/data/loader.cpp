@@ -339,15 +339,6 @@ Batch Loader::batch(int64_t step, int64_t rows, int64_t first_row, int64_t count
   return made;
 }
 
-int64_t Loader::begin_of_sample(int64_t sample) const {
-  const int64_t epoch = sample / windows_;
-  const int64_t largest_offset = std::min(length_ - 1, train_.size() - 1 - windows_ * length_);
-  Random random(seed_, RandomStream::Shuffle, static_cast<uint64_t>(epoch), kOffsetWord);
-  const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(largest_offset) + 1));
-  const Permutation order(windows_, seed_, static_cast<uint64_t>(epoch));
-  return offset + order(sample % windows_) * length_;
-}
-
 std::vector<int64_t> Loader::documents(int64_t step, int64_t rows) const {
   std::set<int64_t> found;
   for (int64_t row = 0; row < rows; ++row) train_.add_documents(begin_of_sample(step * rows + row), length_ + 1, found);
