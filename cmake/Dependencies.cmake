@@ -30,6 +30,7 @@ target_include_directories(athanor_webgpu_header SYSTEM INTERFACE "${webgpu}/inc
 
 # Static archives where the distribution has them, so that a build can be carried to a machine without packages.
 function(athanor_static_or_shared name archive fallback)
+  set_property(GLOBAL APPEND PROPERTY ATHANOR_EXTERNAL_ARCHIVES ${archive})  # athanorConfig.cmake finds them again
   find_library(${name}_ARCHIVE NAMES ${archive})
   if(${name}_ARCHIVE)
     add_library(${name} STATIC IMPORTED GLOBAL)
