@@ -11,6 +11,7 @@
 #include "base/os_file.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/scratch_folder.h"
 #include "cli/setting_flags.h"
 #include "data/data_report.h"
 #include "train/prepare.h"
@@ -31,27 +32,6 @@ struct ShowArguments {
   int64_t rows = 3;
   bool json = false;
   SettingFlags flags;
-};
-
-/// Removed with all it holds.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(fs::temp_directory_path() / fmt::format("athanor-data-show-{}", os_file::process_id())) {
-    std::error_code error;
-    fs::remove_all(path_, error);  // of an earlier process with our number
-    check(fs::create_directory(path_, error), "{}: cannot be made: {}; name another folder with TMPDIR", path_.string(),
-          error ? error.message() : "something is in the way");
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 /// A stretch of a row that belongs to one document.
@@ -142,7 +122,7 @@ void give_advice(Verdict& verdict) {
 }
 
 Verdict judge(train::TrainSettings settings, int64_t rows) {
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("data-show");
   const train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
   Verdict verdict;
   if (settings.model_config.hidden_size > 0) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/bench_settings.h"
 #include "cli/output.h"
+#include "cli/scratch_folder.h"
 #include "cli/train_inputs.h"
 #include "train/memory_plan.h"
 #include "train/session.h"
@@ -206,7 +207,8 @@ ordered_json as_json(const std::vector<DevicePlan>& plans, const train::TrainSet
 
 void run_plan(const PlanArguments& arguments) {
   train::TrainSettings settings = settings_of(arguments);
-  train::PreparedData data = train::prepare_data(settings);
+  const ScratchFolder scratch("plan");
+  train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
   const std::vector<DevicePlan> plans = plan_all(settings, arguments.seconds, data);
   if (!arguments.json) return print_plans(plans, settings);
   write_output(as_json(plans, settings).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -19,13 +19,17 @@ constexpr int64_t kLargestBatch = 65536;  // as TrainSettings::validate has it
 
 /// The kind that a buffer's label belongs to.
 std::string_view kind_of(std::string_view label) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKinds{{{"weights", "weights"},
-                                                                                 {"gradients", "gradients"},
-                                                                                 {"first moments", "moments"},
-                                                                                 {"second moments", "moments"},
-                                                                                 {"logits of a chunk", "logits"},
-                                                                                 {"key cache", "cache"},
-                                                                                 {"value cache", "cache"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kKinds{{{"weights", "weights"},
+                                                                                  {"f16 mirror", "weights"},
+                                                                                  {"average of the weights", "weights"},
+                                                                                  {"momentum", "moments"},
+                                                                                  {"scales of 8-bit", "moments"},
+                                                                                  {"gradients", "gradients"},
+                                                                                  {"first moments", "moments"},
+                                                                                  {"second moments", "moments"},
+                                                                                  {"logits of a chunk", "logits"},
+                                                                                  {"key cache", "cache"},
+                                                                                  {"value cache", "cache"}}};
   for (const auto& [prefix, kind] : kKinds) {
     if (label.starts_with(prefix)) return kind;
   }
@@ -73,13 +77,8 @@ void save(device::Stream& stream, const RandomStep& step) {
     std::vector<std::byte> bytes(static_cast<size_t>(buffer.size_bytes()));
     stream.download(buffer, bytes);
   };
-  for (const nn::Parameter& parameter : step.model().parameters().all()) {
-    const int64_t bytes = parameter.values.buffer().size_bytes();
-    read(parameter.values.buffer());
-    const Adamw::Moments& moments = step.train_step().optimizer().moments()[static_cast<size_t>(parameter.slab)];
-    read(moments.m.slice(parameter.offset * 4, bytes));
-    read(moments.v.slice(parameter.offset * 4, bytes));
-  }
+  for (const nn::Parameter& parameter : step.model().parameters().all()) read(parameter.values.buffer());
+  for (const StateTensor& part : step.train_step().optimizer().state()) read(part.buffer);
 }
 
 /// A tensor in host memory as it is read, and once more as it lies in the file.
