@@ -1,4 +1,4 @@
-// A small Llama learns a poem letter by letter, says it again, and is saved as a Hugging Face folder for next_token.
+// A small Llama learns a poem letter by letter, goes on from two words of it, and is saved as a Hugging Face folder for next_token.
 // Run: character_model [DEVICE [FOLDER]].
 #include <athanor/base/atomic_file.h>
 #include <athanor/data/tokenizer.h>
@@ -107,7 +107,7 @@ int run(const char* device_name, const char* folder) {
     if (step == 1) first = loss;
     if (step == 1 || step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, static_cast<double>(loss));
   }
-  std::printf("%s\n", tokenizer.decode(go_on(stream, model, tokenizer.encode("Shall I "), 60)).c_str());
+  std::printf("%s\n", tokenizer.decode(go_on(stream, model, tokenizer.encode("Rough winds "), 60)).c_str());
   if (folder != nullptr) {
     std::filesystem::create_directories(folder);
     nn::save_model(stream, model, folder);
