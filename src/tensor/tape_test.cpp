@@ -100,6 +100,39 @@ TEST_F(Tapes, AGradientWithAPlaceIsWrittenThereAndOverwrittenInTheNextStep) {
   }
 }
 
+// A device without matrix units computes in f32 whatever is permitted.
+TEST_F(Tapes, PermittedRoundingStaysWithinItsErrorAndReachesTheGradients) {
+  std::vector<std::vector<float>> runs;
+  for (const kernels::MatMulPrecision precision :
+       {kernels::MatMulPrecision::Highest, kernels::MatMulPrecision::High, kernels::MatMulPrecision::Medium}) {
+    Tape tape;
+    const Context context{stream_, &tape, precision};
+    const Tensor x = values(Shape{260, 384}, 1);
+    const Tensor w = values(Shape{384, 388}, 2);
+    const Tensor y = matmul(context, x, w);
+    y.add_gradient(stream_, values(Shape{260, 388}, 3, false).buffer());
+    runs.push_back(to_values(stream_, y));
+    tape.run_backward(stream_);
+    runs.push_back(gradient(x));
+    runs.push_back(gradient(w));
+  }
+  for (size_t i = 3; i < runs.size(); ++i) {
+    const std::vector<float>& want = runs[i % 3];
+    kernels::CaseResult result;
+    kernels::compare(result, "values", runs[i], kernels::to_double(want), i < 6 ? 2e-5 : 1e-3);
+    EXPECT_TRUE(result.passed()) << i << " " << result.where;
+  }
+}
+
+TEST_F(Tapes, AKeptScaleIsForgottenWithTheValues) {
+  const Tensor x = values(Shape{2, 8}, 1);
+  const Tensor same = x;
+  *x.kept_scale() = values(Shape{2}, 2).buffer();
+  EXPECT_TRUE(*same.kept_scale());
+  same.values_changed();
+  EXPECT_FALSE(*x.kept_scale());
+}
+
 TEST_F(Tapes, RecomputationGivesTheSameGradients) {
   const Tensor w = values(Shape{6, 6}, 2);
   const Tensor weight = values(Shape{6}, 4);

@@ -113,6 +113,15 @@ TEST(Settings, ThatMakeNoRunAreRefusedByKey) {
   EXPECT_ERROR(settings.validate(), "ema_decay is 1");
 }
 
+TEST_F(SettingsFile, NamesThePrecisionOfProductsAsPyTorchDoes) {
+  EXPECT_EQ(TrainSettings().matmul_precision(), kernels::MatMulPrecision::Highest);
+  const TrainSettings settings = read("float32_matmul_precision: medium\n");
+  EXPECT_EQ(settings.matmul_precision(), kernels::MatMulPrecision::Medium);
+  EXPECT_EQ(read(to_yaml(settings)).matmul_precision(), kernels::MatMulPrecision::Medium);
+  EXPECT_ERROR(read("float32_matmul_precision: fast\n").matmul_precision(),
+               "train: float32_matmul_precision is \"fast\"; known are highest, high and medium");
+}
+
 TEST(Schedule, WarmsUpThenFallsToTheRatio) {
   TrainSettings settings;
   settings.max_steps = 1000;

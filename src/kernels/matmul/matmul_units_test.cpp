@@ -103,41 +103,57 @@ TEST(MatMulUnits, AreNotAskedForScalesWhenTheyAreNotTaken) {
 }
 
 // A block that is loaded is its place in workgroup memory (first value, values from a row to the next, from a column to the next), which
-// does not change before it is used; of a block of sums every lane has eight values. The bounds of the loops are not constants, as unrolled they would take minutes to compile.
+// does not change before it is used. A block of sums is a number, under which every lane keeps eight values. Products are queued and run
+// by one loop at the end of a step: written out for each they would take minutes to compile.
 constexpr std::string_view kLoops = R"(
 alias Left = vec3<u32>;
 alias Right = vec3<u32>;
-alias Sums = array<f32, 8>;
+alias Sums = u32;
 var<private> lane_of_loops: u32;
-fn loops_bound(bound: u32) -> u32 { return select(bound, 0u, params.x == 0u); }
+var<private> sums_of_loops: array<f32, 128>;
+var<private> queued_left: array<vec3<u32>, 48>;
+var<private> queued_right: array<vec3<u32>, 48>;
+var<private> queued_sums: array<u32, 48>;
+var<private> queued: u32;
 fn loops_block(start: u32, by_columns: bool, line: u32) -> vec3<u32> {
   return vec3<u32>(start, select(line, 1u, by_columns), select(1u, line, by_columns));
 }
 fn loops_multiply(a: Left, b: Right, sums: Sums) -> Sums {
-  var result = sums;
-  for (var i = 0u; i < loops_bound(8u); i += 1u) {
-    let at = lane_of_loops * 8u + i;
-    for (var k = 0u; k < loops_bound(16u); k += 1u) {
-      result[i] += f32(x_tile[a.x + at / 16u * a.y + k * a.z]) * f32(w_tile[b.x + k * b.y + at % 16u * b.z]);
+  queued_left[queued] = a;
+  queued_right[queued] = b;
+  queued_sums[queued] = sums;
+  queued += 1u;
+  return sums;
+}
+fn loops_run() {
+  for (var q = 0u; q < queued; q += 1u) {
+    let a = queued_left[q];
+    let b = queued_right[q];
+    for (var i = 0u; i < 8u; i += 1u) {
+      let at = lane_of_loops * 8u + i;
+      var sum = 0.0;
+      for (var k = 0u; k < 16u; k += 1u) {
+        sum += f32(x_tile[a.x + at / 16u * a.y + k * a.z]) * f32(w_tile[b.x + k * b.y + at % 16u * b.z]);
+      }
+      sums_of_loops[queued_sums[q] * 8u + i] += sum;
     }
   }
-  return result;
+  queued = 0u;
 }
 fn loops_scale(sums: Sums, factor: f32) -> Sums {
-  var result = sums;
-  for (var i = 0u; i < loops_bound(8u); i += 1u) { result[i] *= factor; }
-  return result;
+  for (var i = 0u; i < 8u; i += 1u) { sums_of_loops[sums * 8u + i] *= factor; }
+  return sums;
 }
 fn loops_store_staging(start: u32, sums: Sums, by_columns: bool, line: u32) {
-  for (var i = 0u; i < loops_bound(8u); i += 1u) {
+  for (var i = 0u; i < 8u; i += 1u) {
     let at = lane_of_loops * 8u + i;
-    staging[start + at / 16u * line + at % 16u] = sums[i];
+    staging[start + at / 16u * line + at % 16u] = sums_of_loops[sums * 8u + i];
   }
 }
 fn loops_store_y(start: u32, sums: Sums, by_columns: bool, line: u32) {
-  for (var i = 0u; i < loops_bound(8u); i += 1u) {
+  for (var i = 0u; i < 8u; i += 1u) {
     let at = lane_of_loops * 8u + i;
-    y[start + at / 16u * line + at % 16u] = sums[i];
+    y[start + at / 16u * line + at % 16u] = sums_of_loops[sums * 8u + i];
   }
 }
 )";
@@ -161,6 +177,14 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, "subgroupMatrixScalarMultiply(", "loops_scale(");
   replace_all(text, "subgroupMatrixStore(&staging, ", "loops_store_staging(");
   replace_all(text, "subgroupMatrixStore(&y, ", "loops_store_y(");
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 4; ++j) {
+      replace_all(text, fmt::format("  var c{}{}: Sums;", i, j),
+                  fmt::format("  var c{}{}: Sums = {}u;", i, j, 4 * i + j));
+    }
+  }
+  replace_all(text, "    workgroupBarrier();\n  }\n\n  let x_back",
+              "    loops_run();\n    workgroupBarrier();\n  }\n\n  let x_back");
   replace_all(text, "@builtin(subgroup_id) subgroup: u32,", "");
   replace_all(text, "@builtin(subgroup_invocation_id) lane: u32", "");
   replace_all(text, "  let share = share_of(group.z, groups.z);\n",
