@@ -36,11 +36,8 @@ fn row_weights(scores: vec4<f32>, largest: f32) -> vec4<f32> {
   return select(vec4<f32>(0.0), weight_of(scores - vec4<f32>(largest)), scores > vec4<f32>(MASKED));
 }
 
-fn stage_values(b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) {
-  stage_v(0u, b, key, kv_head, chunk, thread);
-  if (chunk + 1u < CHUNKS) {
-    stage_v(1u, b, key, kv_head, chunk + 1u, thread);
-  }
+fn fetch_values(b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) -> Block {
+  return Block(fetch_v(b, key, kv_head, chunk, thread), fetch_v(b, key, kv_head, chunk + 1u, thread));
 }
 
 fn write_log_sum_exp(b: u32, row: u32, head: u32, value: f32) {
@@ -77,12 +74,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (var key = first_tile_of(b, first, thread); key < seen; key += TILE) {
     var products = Four();
     for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
+      let q_rows = fetch_q(b, first, head, chunk, thread);
+      let k_rows = fetch_k(b, key, kv_head, chunk, thread);
       workgroupBarrier();
-      stage_q(0u, b, first, head, chunk, thread);
-      stage_k(1u, b, key, kv_head, chunk, thread);
+      stage(0u, thread, q_rows);
+      stage(1u, thread, k_rows);
       workgroupBarrier();
       products = add_scores(products, tx, ty);
     }
+    let values = fetch_values(b, key, kv_head, 0u, thread);
     let columns = columns_of(key, tx);
     let scores0 = masked_scores(products[0], columns, lowest.x, position);
     let scores1 = masked_scores(products[1], columns, lowest.y, position + 1u);
@@ -90,8 +90,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let scores3 = masked_scores(products[3], columns, lowest.w, position + 3u);
     reduction[thread] = vec4<f32>(largest_of(scores0), largest_of(scores1), largest_of(scores2), largest_of(scores3));
     workgroupBarrier();
-    // Nobody reads the tiles of q and k any more: the values are on their way while the weights are computed.
-    stage_values(b, key, kv_head, 0u, thread);
     var grown = largest;
     for (var i = 0u; i < params.line; i += 1u) {
       grown = max(grown, reduction[ty * 8u + i]);
@@ -102,25 +100,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                      row_weights(scores3, largest.w));
     sum = fma(sum, correction, vec4<f32>(sum_of(found[0]), sum_of(found[1]), sum_of(found[2]), sum_of(found[3])));
     store_weights(found, tx, ty);
-    workgroupBarrier();
-    blocks[0] = add_rows(scaled_block(blocks[0], correction), 0u, tx, ty);
+    blocks[0] = add_rows(scaled_block(blocks[0], correction), values, 0u, thread);
     if (CHUNKS > 2u) {
-      workgroupBarrier();
-      stage_values(b, key, kv_head, 2u, thread);
-      workgroupBarrier();
-      blocks[1] = add_rows(scaled_block(blocks[1], correction), 2u, tx, ty);
+      blocks[1] = add_rows(scaled_block(blocks[1], correction), fetch_values(b, key, kv_head, 2u, thread), 2u, thread);
     }
     if (CHUNKS > 4u) {
-      workgroupBarrier();
-      stage_values(b, key, kv_head, 4u, thread);
-      workgroupBarrier();
-      blocks[2] = add_rows(scaled_block(blocks[2], correction), 4u, tx, ty);
+      blocks[2] = add_rows(scaled_block(blocks[2], correction), fetch_values(b, key, kv_head, 4u, thread), 4u, thread);
     }
     if (CHUNKS > 6u) {
-      workgroupBarrier();
-      stage_values(b, key, kv_head, 6u, thread);
-      workgroupBarrier();
-      blocks[3] = add_rows(scaled_block(blocks[3], correction), 6u, tx, ty);
+      blocks[3] = add_rows(scaled_block(blocks[3], correction), fetch_values(b, key, kv_head, 6u, thread), 6u, thread);
     }
   }
 
@@ -138,8 +126,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     write_log_sum_exp(b, row + 2u, head, result.z);
     write_log_sum_exp(b, row + 3u, head, result.w);
   }
-  write_block(0u, scaled_block(blocks[0], 1.0 / total), 0u, Rows(b, row, params.heads, head), tx);
-  if (CHUNKS > 2u) { write_block(0u, scaled_block(blocks[1], 1.0 / total), 2u, Rows(b, row, params.heads, head), tx); }
-  if (CHUNKS > 4u) { write_block(0u, scaled_block(blocks[2], 1.0 / total), 4u, Rows(b, row, params.heads, head), tx); }
-  if (CHUNKS > 6u) { write_block(0u, scaled_block(blocks[3], 1.0 / total), 6u, Rows(b, row, params.heads, head), tx); }
+  let rows = Rows(b, first, params.heads, head);
+  write_block(0u, scaled_block(blocks[0], 1.0 / total), 0u, rows, thread);
+  if (CHUNKS > 2u) { write_block(0u, scaled_block(blocks[1], 1.0 / total), 2u, rows, thread); }
+  if (CHUNKS > 4u) { write_block(0u, scaled_block(blocks[2], 1.0 / total), 4u, rows, thread); }
+  if (CHUNKS > 6u) { write_block(0u, scaled_block(blocks[3], 1.0 / total), 6u, rows, thread); }
 }

@@ -73,26 +73,12 @@ fn weights_of_key(products: vec4<f32>, d_weights: vec4<f32>, queries: Queries, k
   return weights_of(products, d_weights, log_sum_exp, delta, visible);
 }
 
-// block + the stored weights times 64 columns of d_out.
-fn add_d_out(block: Block, b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
-  workgroupBarrier();
-  stage_d_out(0u, b, query, head, chunk, thread);
-  if (chunk + 1u < CHUNKS) {
-    stage_d_out(1u, b, query, head, chunk + 1u, thread);
-  }
-  workgroupBarrier();
-  return add_rows(block, chunk, thread % 8u, thread / 8u);
+fn fetch_queries(b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
+  return Block(fetch_q(b, query, head, chunk, thread), fetch_q(b, query, head, chunk + 1u, thread));
 }
 
-// The same with q.
-fn add_q(block: Block, b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
-  workgroupBarrier();
-  stage_q(0u, b, query, head, chunk, thread);
-  if (chunk + 1u < CHUNKS) {
-    stage_q(1u, b, query, head, chunk + 1u, thread);
-  }
-  workgroupBarrier();
-  return add_rows(block, chunk, thread % 8u, thread / 8u);
+fn fetch_d_outs(b: u32, query: u32, head: u32, chunk: u32, thread: u32) -> Block {
+  return Block(fetch_d_out(b, query, head, chunk, thread), fetch_d_out(b, query, head, chunk + 1u, thread));
 }
 
 @compute @workgroup_size(64)
@@ -119,6 +105,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   for (var head = kv_head * group_heads; head < (kv_head + 1u) * group_heads; head += 1u) {
     for (var query = first; query < end; query += TILE) {
       let products = products_of(Tiles(b, query, head, first, kv_head), 1u, thread);
+      let d_outs = fetch_d_outs(b, query, head, 0u, thread);
       let columns = columns_of(query, tx);
       let queries = Queries(query_at(b, columns.x, head), query_at(b, columns.y, head), query_at(b, columns.z, head),
                             query_at(b, columns.w, head));
@@ -127,31 +114,31 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       let found2 = weights_of_key(products.scores[2], products.d_weights[2], queries, key + 2u, columns);
       let found3 = weights_of_key(products.scores[3], products.d_weights[3], queries, key + 3u, columns);
       store_weights(Four(found0.weight, found1.weight, found2.weight, found3.weight), tx, ty);
-      d_v_blocks[0] = add_d_out(d_v_blocks[0], b, query, head, 0u, thread);
-      if (CHUNKS > 2u) { d_v_blocks[1] = add_d_out(d_v_blocks[1], b, query, head, 2u, thread); }
-      if (CHUNKS > 4u) { d_v_blocks[2] = add_d_out(d_v_blocks[2], b, query, head, 4u, thread); }
-      if (CHUNKS > 6u) { d_v_blocks[3] = add_d_out(d_v_blocks[3], b, query, head, 6u, thread); }
+      d_v_blocks[0] = add_rows(d_v_blocks[0], d_outs, 0u, thread);
+      if (CHUNKS > 2u) { d_v_blocks[1] = add_rows(d_v_blocks[1], fetch_d_outs(b, query, head, 2u, thread), 2u, thread); }
+      if (CHUNKS > 4u) { d_v_blocks[2] = add_rows(d_v_blocks[2], fetch_d_outs(b, query, head, 4u, thread), 4u, thread); }
+      if (CHUNKS > 6u) { d_v_blocks[3] = add_rows(d_v_blocks[3], fetch_d_outs(b, query, head, 6u, thread), 6u, thread); }
       workgroupBarrier();
       store_weights(Four(found0.d_product, found1.d_product, found2.d_product, found3.d_product), tx, ty);
-      d_k_blocks[0] = add_q(d_k_blocks[0], b, query, head, 0u, thread);
-      if (CHUNKS > 2u) { d_k_blocks[1] = add_q(d_k_blocks[1], b, query, head, 2u, thread); }
-      if (CHUNKS > 4u) { d_k_blocks[2] = add_q(d_k_blocks[2], b, query, head, 4u, thread); }
-      if (CHUNKS > 6u) { d_k_blocks[3] = add_q(d_k_blocks[3], b, query, head, 6u, thread); }
+      d_k_blocks[0] = add_rows(d_k_blocks[0], fetch_queries(b, query, head, 0u, thread), 0u, thread);
+      if (CHUNKS > 2u) { d_k_blocks[1] = add_rows(d_k_blocks[1], fetch_queries(b, query, head, 2u, thread), 2u, thread); }
+      if (CHUNKS > 4u) { d_k_blocks[2] = add_rows(d_k_blocks[2], fetch_queries(b, query, head, 4u, thread), 4u, thread); }
+      if (CHUNKS > 6u) { d_k_blocks[3] = add_rows(d_k_blocks[3], fetch_queries(b, query, head, 6u, thread), 6u, thread); }
     }
   }
-  let rows = Rows(b, key, params.kv_heads, kv_head);
-  write_block(D_K, d_k_blocks[0], 0u, rows, tx);
-  write_block(D_V, d_v_blocks[0], 0u, rows, tx);
+  let rows = Rows(b, first, params.kv_heads, kv_head);
+  write_block(D_K, d_k_blocks[0], 0u, rows, thread);
+  write_block(D_V, d_v_blocks[0], 0u, rows, thread);
   if (CHUNKS > 2u) {
-    write_block(D_K, d_k_blocks[1], 2u, rows, tx);
-    write_block(D_V, d_v_blocks[1], 2u, rows, tx);
+    write_block(D_K, d_k_blocks[1], 2u, rows, thread);
+    write_block(D_V, d_v_blocks[1], 2u, rows, thread);
   }
   if (CHUNKS > 4u) {
-    write_block(D_K, d_k_blocks[2], 4u, rows, tx);
-    write_block(D_V, d_v_blocks[2], 4u, rows, tx);
+    write_block(D_K, d_k_blocks[2], 4u, rows, thread);
+    write_block(D_V, d_v_blocks[2], 4u, rows, thread);
   }
   if (CHUNKS > 6u) {
-    write_block(D_K, d_k_blocks[3], 6u, rows, tx);
-    write_block(D_V, d_v_blocks[3], 6u, rows, tx);
+    write_block(D_K, d_k_blocks[3], 6u, rows, thread);
+    write_block(D_V, d_v_blocks[3], 6u, rows, thread);
   }
 }

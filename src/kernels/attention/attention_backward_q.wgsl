@@ -24,15 +24,8 @@ fn d_products(products: vec4<f32>, d_weights: vec4<f32>, query: Query, row: u32,
   return weights_of(products, d_weights, vec4<f32>(query.log_sum_exp), vec4<f32>(query.delta), visible).d_product;
 }
 
-// block + the stored weights times 64 columns of the keys.
-fn add_keys(block: Block, b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) -> Block {
-  workgroupBarrier();
-  stage_k(0u, b, key, kv_head, chunk, thread);
-  if (chunk + 1u < CHUNKS) {
-    stage_k(1u, b, key, kv_head, chunk + 1u, thread);
-  }
-  workgroupBarrier();
-  return add_rows(block, chunk, thread % 8u, thread / 8u);
+fn fetch_keys(b: u32, key: u32, kv_head: u32, chunk: u32, thread: u32) -> Block {
+  return Block(fetch_k(b, key, kv_head, chunk, thread), fetch_k(b, key, kv_head, chunk + 1u, thread));
 }
 
 @compute @workgroup_size(64)
@@ -61,19 +54,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var blocks = Blocks();
   for (var key = first_tile_of(b, first, thread); key < seen; key += TILE) {
     let products = products_of(Tiles(b, first, head, key, kv_head), 0u, thread);
+    let keys = fetch_keys(b, key, kv_head, 0u, thread);
     let columns = columns_of(key, tx);
     store_weights(Four(d_products(products.scores[0], products.d_weights[0], query0, row, columns),
                        d_products(products.scores[1], products.d_weights[1], query1, row + 1u, columns),
                        d_products(products.scores[2], products.d_weights[2], query2, row + 2u, columns),
                        d_products(products.scores[3], products.d_weights[3], query3, row + 3u, columns)), tx, ty);
-    blocks[0] = add_keys(blocks[0], b, key, kv_head, 0u, thread);
-    if (CHUNKS > 2u) { blocks[1] = add_keys(blocks[1], b, key, kv_head, 2u, thread); }
-    if (CHUNKS > 4u) { blocks[2] = add_keys(blocks[2], b, key, kv_head, 4u, thread); }
-    if (CHUNKS > 6u) { blocks[3] = add_keys(blocks[3], b, key, kv_head, 6u, thread); }
+    blocks[0] = add_rows(blocks[0], keys, 0u, thread);
+    if (CHUNKS > 2u) { blocks[1] = add_rows(blocks[1], fetch_keys(b, key, kv_head, 2u, thread), 2u, thread); }
+    if (CHUNKS > 4u) { blocks[2] = add_rows(blocks[2], fetch_keys(b, key, kv_head, 4u, thread), 4u, thread); }
+    if (CHUNKS > 6u) { blocks[3] = add_rows(blocks[3], fetch_keys(b, key, kv_head, 6u, thread), 6u, thread); }
   }
-  let rows = Rows(b, row, params.heads, head);
-  write_block(0u, blocks[0], 0u, rows, tx);
-  if (CHUNKS > 2u) { write_block(0u, blocks[1], 2u, rows, tx); }
-  if (CHUNKS > 4u) { write_block(0u, blocks[2], 4u, rows, tx); }
-  if (CHUNKS > 6u) { write_block(0u, blocks[3], 6u, rows, tx); }
+  let rows = Rows(b, first, params.heads, head);
+  write_block(0u, blocks[0], 0u, rows, thread);
+  if (CHUNKS > 2u) { write_block(0u, blocks[1], 2u, rows, thread); }
+  if (CHUNKS > 4u) { write_block(0u, blocks[2], 4u, rows, thread); }
+  if (CHUNKS > 6u) { write_block(0u, blocks[3], 6u, rows, thread); }
 }

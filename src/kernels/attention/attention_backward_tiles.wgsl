@@ -1,17 +1,16 @@
 // What the two tiled kernels of the backward share: staging of d_out, and the weights of a tile with their gradients, computed again. The
 // statistics of a query row are (log_sum_exp, delta), see attention_backward_delta.wgsl.
 
-fn d_out_at(b: u32, row: u32, head: u32, d: u32) -> vec4<f32> {
-  let start = ((b * params.length + min(row, params.length - 1u)) * params.heads + head) * params.head_dim;
-  let inside = row < params.length && d < params.head_dim;
-  return select(vec4<f32>(0.0), load_d_out(start, select(0u, d, inside)), inside);
+fn d_out_at(side: Side, row: u32, d: u32) -> vec4<f32> {
+  let inside = is_inside(side, row, d);
+  return select(vec4<f32>(0.0), load_d_out(row_start(side, row, inside), select(0u, d, inside)), inside);
 }
 
-fn stage_d_out(slot: u32, b: u32, first: u32, head: u32, chunk: u32, thread: u32) {
+fn fetch_d_out(b: u32, first: u32, head: u32, chunk: u32, thread: u32) -> Four {
+  let side = query_side(b, head);
   let row = first + thread / 8u;
   let d = chunk * 32u + thread % 8u * 4u;
-  place(slot, thread,
-        Four(d_out_at(b, row, head, d), d_out_at(b, row + 8u, head, d), d_out_at(b, row + 16u, head, d), d_out_at(b, row + 24u, head, d)));
+  return Four(d_out_at(side, row, d), d_out_at(side, row + 8u, d), d_out_at(side, row + 16u, d), d_out_at(side, row + 24u, d));
 }
 
 // The pair of tiles that a step works on.
@@ -35,14 +34,18 @@ fn products_of(tiles: Tiles, query_slot: u32, thread: u32) -> Products {
   var scores = Four();
   var d_weights = Four();
   for (var chunk = 0u; chunk < params.chunks; chunk += 1u) {
+    let q_rows = fetch_q(tiles.b, tiles.query, tiles.head, chunk, thread);
+    let k_rows = fetch_k(tiles.b, tiles.key, tiles.kv_head, chunk, thread);
     workgroupBarrier();
-    stage_q(query_slot, tiles.b, tiles.query, tiles.head, chunk, thread);
-    stage_k(1u - query_slot, tiles.b, tiles.key, tiles.kv_head, chunk, thread);
+    stage(query_slot, thread, q_rows);
+    stage(1u - query_slot, thread, k_rows);
     workgroupBarrier();
+    let d_out_rows = fetch_d_out(tiles.b, tiles.query, tiles.head, chunk, thread);
+    let v_rows = fetch_v(tiles.b, tiles.key, tiles.kv_head, chunk, thread);
     scores = add_scores(scores, tx, ty);
     workgroupBarrier();
-    stage_d_out(query_slot, tiles.b, tiles.query, tiles.head, chunk, thread);
-    stage_v(1u - query_slot, tiles.b, tiles.key, tiles.kv_head, chunk, thread);
+    stage(query_slot, thread, d_out_rows);
+    stage(1u - query_slot, thread, v_rows);
     workgroupBarrier();
     d_weights = add_scores(d_weights, tx, ty);
   }

@@ -38,7 +38,7 @@ const NO_KEY: u32 = 0xffffffffu;        // behind every key
 alias Value = vec4<f32>;
 alias Four = mat4x4<f32>;               // [r]: row 4 ty + r
 
-// Four rows of 64 columns of a result.
+// Four rows of 64 columns of a result, or of rows on their way to workgroup memory.
 struct Block {
   low: Four,   // of an even chunk
   high: Four,  // of the chunk behind it
@@ -81,55 +81,75 @@ fn first_tile_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&first_tile);
 }
 
-// Four values from column d on of query row `row`, or of a key's row below: zeros behind the last row and the last column.
-fn q_at(b: u32, row: u32, head: u32, d: u32) -> vec4<f32> {
-  let start = ((b * params.length + min(row, params.length - 1u)) * params.heads + head) * params.head_dim;
-  let inside = row < params.length && d < params.head_dim;
-  return select(vec4<f32>(0.0), load_q(start, select(0u, d, inside)), inside);
+// Rows of a head begin `stride` elements apart; `start` is the batch entry's first.
+struct Side {
+  start: u32,
+  stride: u32,
+  rows: u32,
 }
 
-fn key_start(b: u32, row: u32, kv_head: u32) -> u32 {
-  let last = params.first_position + params.length - 1u;
-  return ((b * params.key_rows + min(row, last)) * params.kv_heads + kv_head) * params.head_dim;
+fn query_side(b: u32, head: u32) -> Side {
+  return Side((b * params.length * params.heads + head) * params.head_dim, params.heads * params.head_dim, params.length);
 }
 
-fn k_at(b: u32, row: u32, kv_head: u32, d: u32) -> vec4<f32> {
-  let inside = row < params.first_position + params.length && d < params.head_dim;
-  return select(vec4<f32>(0.0), load_k(key_start(b, row, kv_head), select(0u, d, inside)), inside);
+fn key_side(b: u32, kv_head: u32) -> Side {
+  return Side((b * params.key_rows * params.kv_heads + kv_head) * params.head_dim, params.kv_heads * params.head_dim,
+              params.first_position + params.length);
 }
 
-fn v_at(b: u32, row: u32, kv_head: u32, d: u32) -> vec4<f32> {
-  let inside = row < params.first_position + params.length && d < params.head_dim;
-  return select(vec4<f32>(0.0), load_v(key_start(b, row, kv_head), select(0u, d, inside)), inside);
+fn is_inside(side: Side, row: u32, d: u32) -> bool {
+  return row < side.rows && d < params.head_dim;
 }
 
-// Stages 32 rows x 32 columns: a thread brings four columns of four rows, 8 rows apart, and has all four on their way at a time.
-fn place(slot: u32, thread: u32, rows: Four) {
+// The row's first element, of the first row in place of one that is not there, so that every thread may read.
+fn row_start(side: Side, row: u32, inside: bool) -> u32 {
+  return side.start + select(0u, row, inside) * side.stride;
+}
+
+fn q_at(side: Side, row: u32, d: u32) -> vec4<f32> {
+  let inside = is_inside(side, row, d);
+  return select(vec4<f32>(0.0), load_q(row_start(side, row, inside), select(0u, d, inside)), inside);
+}
+
+fn k_at(side: Side, row: u32, d: u32) -> vec4<f32> {
+  let inside = is_inside(side, row, d);
+  return select(vec4<f32>(0.0), load_k(row_start(side, row, inside), select(0u, d, inside)), inside);
+}
+
+fn v_at(side: Side, row: u32, d: u32) -> vec4<f32> {
+  let inside = is_inside(side, row, d);
+  return select(vec4<f32>(0.0), load_v(row_start(side, row, inside), select(0u, d, inside)), inside);
+}
+
+// 32 rows x 32 columns, on their way to workgroup memory: a thread brings four columns of four rows, 8 rows apart. They are fetched before
+// the barrier that frees a slot, all four on their way at a time.
+fn fetch_q(b: u32, first: u32, head: u32, chunk: u32, thread: u32) -> Four {
+  let side = query_side(b, head);
+  let row = first + thread / 8u;
+  let d = chunk * 32u + thread % 8u * 4u;
+  return Four(q_at(side, row, d), q_at(side, row + 8u, d), q_at(side, row + 16u, d), q_at(side, row + 24u, d));
+}
+
+fn fetch_k(b: u32, first: u32, kv_head: u32, chunk: u32, thread: u32) -> Four {
+  let side = key_side(b, kv_head);
+  let row = first + thread / 8u;
+  let d = chunk * 32u + thread % 8u * 4u;
+  return Four(k_at(side, row, d), k_at(side, row + 8u, d), k_at(side, row + 16u, d), k_at(side, row + 24u, d));
+}
+
+fn fetch_v(b: u32, first: u32, kv_head: u32, chunk: u32, thread: u32) -> Four {
+  let side = key_side(b, kv_head);
+  let row = first + thread / 8u;
+  let d = chunk * 32u + thread % 8u * 4u;
+  return Four(v_at(side, row, d), v_at(side, row + 8u, d), v_at(side, row + 16u, d), v_at(side, row + 24u, d));
+}
+
+fn stage(slot: u32, thread: u32, rows: Four) {
   let at = slot * SLOT + thread / 8u * LINE + thread % 8u;
   tile[at] = rows[0];
   tile[at + 8u * LINE] = rows[1];
   tile[at + 16u * LINE] = rows[2];
   tile[at + 24u * LINE] = rows[3];
-}
-
-fn stage_q(slot: u32, b: u32, first: u32, head: u32, chunk: u32, thread: u32) {
-  let row = first + thread / 8u;
-  let d = chunk * 32u + thread % 8u * 4u;
-  place(slot, thread, Four(q_at(b, row, head, d), q_at(b, row + 8u, head, d), q_at(b, row + 16u, head, d), q_at(b, row + 24u, head, d)));
-}
-
-fn stage_k(slot: u32, b: u32, first: u32, kv_head: u32, chunk: u32, thread: u32) {
-  let row = first + thread / 8u;
-  let d = chunk * 32u + thread % 8u * 4u;
-  place(slot, thread,
-        Four(k_at(b, row, kv_head, d), k_at(b, row + 8u, kv_head, d), k_at(b, row + 16u, kv_head, d), k_at(b, row + 24u, kv_head, d)));
-}
-
-fn stage_v(slot: u32, b: u32, first: u32, kv_head: u32, chunk: u32, thread: u32) {
-  let row = first + thread / 8u;
-  let d = chunk * 32u + thread % 8u * 4u;
-  place(slot, thread,
-        Four(v_at(b, row, kv_head, d), v_at(b, row + 8u, kv_head, d), v_at(b, row + 16u, kv_head, d), v_at(b, row + 24u, kv_head, d)));
 }
 
 // sum + four terms for each of four columns; terms[i] has term i of all columns.
@@ -138,22 +158,22 @@ fn add_four(sum: vec4<f32>, row: vec4<f32>, terms: Four) -> vec4<f32> {
   return fma(vec4<f32>(row.w), terms[3], fma(vec4<f32>(row.z), terms[2], half));
 }
 
-// scores[r][c] + row 4 ty + r of slot 0 times row tx + 8 c of slot 1.
+// scores[r][c] + four terms of row 4 ty + r of slot 0 times row tx + 8 c of slot 1.
+fn add_terms(scores: Four, i: u32, tx: u32, ty: u32) -> Four {
+  let right = SLOT + tx * LINE + i;
+  let terms = transpose(Four(tile[right], tile[right + 8u * LINE], tile[right + 16u * LINE], tile[right + 24u * LINE]));
+  let left = ty * 4u * LINE + i;
+  return Four(add_four(scores[0], tile[left], terms), add_four(scores[1], tile[left + LINE], terms),
+              add_four(scores[2], tile[left + 2u * LINE], terms), add_four(scores[3], tile[left + 3u * LINE], terms));
+}
+
 fn add_scores(scores: Four, tx: u32, ty: u32) -> Four {
-  var sum0 = scores[0];
-  var sum1 = scores[1];
-  var sum2 = scores[2];
-  var sum3 = scores[3];
-  for (var i = 0u; i < params.line; i += 1u) {
-    let right = SLOT + tx * LINE + i;
-    let terms = transpose(Four(tile[right], tile[right + 8u * LINE], tile[right + 16u * LINE], tile[right + 24u * LINE]));
-    let left = ty * 4u * LINE + i;
-    sum0 = add_four(sum0, tile[left], terms);
-    sum1 = add_four(sum1, tile[left + LINE], terms);
-    sum2 = add_four(sum2, tile[left + 2u * LINE], terms);
-    sum3 = add_four(sum3, tile[left + 3u * LINE], terms);
+  var sums = scores;
+  for (var i = 0u; i < params.line; i += 2u) {
+    sums = add_terms(sums, i, tx, ty);
+    sums = add_terms(sums, i + 1u, tx, ty);
   }
-  return Four(sum0, sum1, sum2, sum3);
+  return sums;
 }
 
 // The columns of a thread's scores in a tile that starts at `first`.
@@ -170,32 +190,39 @@ fn store_weights(values: Four, tx: u32, ty: u32) {
   weights[(tx + 24u) * LINE + ty] = columns[3];
 }
 
-// block + weights times the rows staged in the slots: chunk `chunk` in slot 0, the next one in slot 1 if there is one.
-fn add_rows(block: Block, chunk: u32, tx: u32, ty: u32) -> Block {
-  var low0 = block.low[0];
-  var low1 = block.low[1];
-  var low2 = block.low[2];
-  var low3 = block.low[3];
-  var high0 = block.high[0];
-  var high1 = block.high[1];
-  var high2 = block.high[2];
-  var high3 = block.high[3];
-  for (var j = 0u; j < params.tile; j += 1u) {
-    let p = weights[j * LINE + ty];
-    let a = tile[j * LINE + tx];
-    low0 = fma(vec4<f32>(p.x), a, low0);
-    low1 = fma(vec4<f32>(p.y), a, low1);
-    low2 = fma(vec4<f32>(p.z), a, low2);
-    low3 = fma(vec4<f32>(p.w), a, low3);
-    if (chunk + 1u < CHUNKS) {
-      let c = tile[SLOT + j * LINE + tx];
-      high0 = fma(vec4<f32>(p.x), c, high0);
-      high1 = fma(vec4<f32>(p.y), c, high1);
-      high2 = fma(vec4<f32>(p.z), c, high2);
-      high3 = fma(vec4<f32>(p.w), c, high3);
-    }
+fn add_outer(sums: Four, left: vec4<f32>, right: vec4<f32>) -> Four {
+  return Four(fma(vec4<f32>(left.x), right, sums[0]), fma(vec4<f32>(left.y), right, sums[1]),
+              fma(vec4<f32>(left.z), right, sums[2]), fma(vec4<f32>(left.w), right, sums[3]));
+}
+
+// block + the weights of column j times row j of the slots: chunk `chunk` in slot 0, the next one in slot 1 if there is one.
+fn add_row(block: Block, j: u32, chunk: u32, tx: u32, ty: u32) -> Block {
+  let p = weights[j * LINE + ty];
+  let low = add_outer(block.low, p, tile[j * LINE + tx]);
+  if (chunk + 1u < CHUNKS) {
+    return Block(low, add_outer(block.high, p, tile[SLOT + j * LINE + tx]));
   }
-  return Block(Four(low0, low1, low2, low3), Four(high0, high1, high2, high3));
+  return Block(low, block.high);
+}
+
+// block + the stored weights times 64 columns of rows, which have been fetched from chunk `chunk` on.
+fn add_rows(block: Block, rows: Block, chunk: u32, thread: u32) -> Block {
+  let tx = thread % 8u;
+  let ty = thread / 8u;
+  workgroupBarrier();
+  stage(0u, thread, rows.low);
+  if (chunk + 1u < CHUNKS) {
+    stage(1u, thread, rows.high);
+  }
+  workgroupBarrier();
+  var sums = block;
+  for (var j = 0u; j < params.tile; j += 4u) {
+    sums = add_row(sums, j, chunk, tx, ty);
+    sums = add_row(sums, j + 1u, chunk, tx, ty);
+    sums = add_row(sums, j + 2u, chunk, tx, ty);
+    sums = add_row(sums, j + 3u, chunk, tx, ty);
+  }
+  return sums;
 }
 
 fn scaled(values: Four, factor: vec4<f32>) -> Four {
@@ -206,36 +233,37 @@ fn scaled_block(block: Block, factor: vec4<f32>) -> Block {
   return Block(scaled(block.low, factor), scaled(block.high, factor));
 }
 
-// Four rows of a result, from `first` on.
+// Where a result's rows lie.
 struct Rows {
   b: u32,
-  first: u32,
+  first: u32,  // of the tile
   heads: u32,  // of a row of the result
   head: u32,
 }
 
-fn write_four(result: u32, rows: Rows, r: u32, d: u32, values: vec4<f32>) {
-  if (rows.first + r >= params.length) {
-    return;
+// Writes a block that begins with chunk `chunk` into the kernel's result number `result`: its function `write` knows the buffer. Through
+// the slots, so that threads write side by side.
+fn write_block(result: u32, block: Block, chunk: u32, rows: Rows, thread: u32) {
+  let at = thread / 8u * 4u * LINE + thread % 8u;
+  workgroupBarrier();
+  tile[at] = block.low[0];
+  tile[at + LINE] = block.low[1];
+  tile[at + 2u * LINE] = block.low[2];
+  tile[at + 3u * LINE] = block.low[3];
+  tile[SLOT + at] = block.high[0];
+  tile[SLOT + at + LINE] = block.high[1];
+  tile[SLOT + at + 2u * LINE] = block.high[2];
+  tile[SLOT + at + 3u * LINE] = block.high[3];
+  workgroupBarrier();
+  for (var n = thread; n < 2048u; n += 64u) {
+    let row = rows.first + n / 64u;
+    let column = n % 64u;
+    let d = chunk * 32u + column;
+    if (row < params.length && d < params.head_dim) {
+      let value = tile[column / 32u * SLOT + n / 64u * LINE + column % 32u / 4u][column % 4u];
+      write(result, ((rows.b * params.length + row) * rows.heads + rows.head) * params.head_dim + d, value);
+    }
   }
-  let start = ((rows.b * params.length + rows.first + r) * rows.heads + rows.head) * params.head_dim + d;
-  if (d < params.head_dim) { write(result, start, values.x); }
-  if (d + 1u < params.head_dim) { write(result, start + 1u, values.y); }
-  if (d + 2u < params.head_dim) { write(result, start + 2u, values.z); }
-  if (d + 3u < params.head_dim) { write(result, start + 3u, values.w); }
-}
-
-// Writes a block that begins with chunk `chunk` into the kernel's result number `result`: its function `write` knows the buffer.
-fn write_block(result: u32, block: Block, chunk: u32, rows: Rows, tx: u32) {
-  let d = chunk * 32u + tx * 4u;
-  write_four(result, rows, 0u, d, block.low[0]);
-  write_four(result, rows, 1u, d, block.low[1]);
-  write_four(result, rows, 2u, d, block.low[2]);
-  write_four(result, rows, 3u, d, block.low[3]);
-  write_four(result, rows, 0u, d + 32u, block.high[0]);
-  write_four(result, rows, 1u, d + 32u, block.high[1]);
-  write_four(result, rows, 2u, d + 32u, block.high[2]);
-  write_four(result, rows, 3u, d + 32u, block.high[3]);
 }
 
 // e^x for x at most about 0; far below it is as good as zero, and clamped so that no implementation sees a huge argument.
