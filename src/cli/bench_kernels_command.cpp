@@ -115,7 +115,8 @@ void print_row(const Row& row, const kernels::DevicePeaks& peaks) {
 void print_rows(const std::vector<Row>& rows, const kernels::DevicePeaks& peaks, const BenchKernelsSettings& settings) {
   print("operands of {} MiB; limits measured here: {:.1f} GFLOP/s of arithmetic, {:.1f} GB/s copied\n\n",
         settings.bytes >> 20, peaks.flops_per_second * 1e-9, peaks.copy_bytes_per_second * 1e-9);
-  print("{:<26} {:>10} {:>10} {:>9} {:>7} {:>7}  {}\n", "kernel", "ms", "GFLOP/s", "GB/s", "% arith", "% copy", "sizes");
+  print("{:<26} {:>10} {:>10} {:>9} {:>7} {:>7}  {}\n", "kernel", "ms", "GFLOP/s", "GB/s", "% arith", "% copy",
+        "sizes");
   for (const Row& row : rows) print_row(row, peaks);
 }
 
@@ -129,8 +130,8 @@ std::vector<kernels::KernelInfo> chosen_kernels(const std::string& filter) {
 }
 
 void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progress) {
-  check(settings.seconds > 0 && settings.seconds <= 60, "bench kernels: --seconds is {}; pass more than 0 and at most 60",
-        settings.seconds);
+  check(settings.seconds > 0 && settings.seconds <= 60,
+        "bench kernels: --seconds is {}; pass more than 0 and at most 60", settings.seconds);
   check(kernels::matmul_precision_of(settings.precision).has_value(),
         "bench kernels: --float32-matmul-precision is \"{}\"; known are highest, high and medium", settings.precision);
   const std::vector<kernels::KernelInfo> table = chosen_kernels(settings.filter);
@@ -163,9 +164,12 @@ void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progre
 
 void add_bench_kernels_command(CLI::App& bench) {
   const auto settings = std::make_shared<BenchKernelsSettings>();
-  CLI::App* command = bench.add_subcommand("kernels", "Every kernel: time, rate, and share of what this device reaches");
+  CLI::App* command =
+      bench.add_subcommand("kernels", "Every kernel: time, rate, and share of what this device reaches");
   command->add_option("--filter", settings->filter, "Only kernels whose name holds this")->type_name("TEXT");
-  command->add_option("--bytes", settings->bytes, "Size of the largest operand, such as 256MiB; 0: 256 MiB on a GPU, else 16 MiB")
+  command
+      ->add_option("--bytes", settings->bytes,
+                   "Size of the largest operand, such as 256MiB; 0: 256 MiB on a GPU, else 16 MiB")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE");
   command->add_option("--seconds", settings->seconds, "Time for each kernel")->type_name("S");

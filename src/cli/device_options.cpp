@@ -26,8 +26,9 @@ void add_device_options(CLI::App& command, device::DeviceOptions& options) {
 
 void add_kernel_option(CLI::App& command, std::vector<std::string>& values) {
   command
-      .add_option("--kernel", values,
-                  "A shader of yours in the place of a kernel's portable form, as `athanor kernels --wgsl NAME` prints it")
+      .add_option(
+          "--kernel", values,
+          "A shader of yours in the place of a kernel's portable form, as `athanor kernels --wgsl NAME` prints it")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false)
       ->group("Device");

@@ -341,7 +341,8 @@ void add_doctor_command(CLI::App& app) {
   add_kernel_option(*command, settings->kernel_files);
   read_environment(*command);
   command->footer(
-      "Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu\n  athanor "
+      "Without --device, the CPU and every WebGPU adapter are checked.\nExample:\n  athanor doctor --device cpu\n  "
+      "athanor "
       "doctor --kernel matmul_t=mine.wgsl");
   const CLI::Option* device = command->get_option("--device");
   command->callback([settings, command, device] {

@@ -55,9 +55,9 @@ void print_step(const train::ExplainedStep& step) {
           launch.pass.empty() ? launch.kernel : launch.kernel + "/" + launch.pass, milliseconds,
           100 * milliseconds / std::max(step.milliseconds, 1e-9), launch.cost.flops * 1e-6, launch.cost.bytes * 1e-6);
     print("      {}; {}\n", launch.sizes.empty() ? "no sizes" : launch.sizes,
-          launch.variant == "cpu" ? std::string("on the CPU")
-                                  : fmt::format("{}, grid {} x {} x {}", launch.variant, launch.grid[0], launch.grid[1],
-                                                launch.grid[2]));
+          launch.variant == "cpu"
+              ? std::string("on the CPU")
+              : fmt::format("{}, grid {} x {} x {}", launch.variant, launch.grid[0], launch.grid[1], launch.grid[2]));
     const std::string reads = operands_of(launch, "read");
     print("      reads {}\n      writes {}\n      {}\n", reads.empty() ? "nothing" : reads,
           operands_of(launch, "read_write"), chapter_of(table, launch.kernel));
@@ -67,10 +67,8 @@ void print_step(const train::ExplainedStep& step) {
 ordered_json operands_json(const kernels::NotedLaunch& launch) {
   ordered_json operands = ordered_json::array();
   for (const kernels::NotedOperand& operand : launch.operands) {
-    operands.push_back({{"access", operand.access},
-                        {"name", operand.name},
-                        {"buffer", operand.buffer},
-                        {"bytes", operand.bytes}});
+    operands.push_back(
+        {{"access", operand.access}, {"name", operand.name}, {"buffer", operand.buffer}, {"bytes", operand.bytes}});
   }
   return operands;
 }
@@ -112,7 +110,8 @@ void run_explain(const ExplainArguments& arguments) {
 }  // namespace
 
 void add_explain_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("explain", "One training step, launch by launch: work, traffic, time, operands");
+  CLI::App* command =
+      app.add_subcommand("explain", "One training step, launch by launch: work, traffic, time, operands");
   auto arguments = std::make_shared<ExplainArguments>();
   command->add_flag("--json", arguments->json, "Print one JSON object");
   arguments->flags.add_to(*command, "-o");

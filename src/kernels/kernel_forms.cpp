@@ -22,8 +22,14 @@ void add_form(std::vector<KernelForm>& forms, const std::string& kernel, const d
     known->most_workgroups = std::max(known->most_workgroups, workgroups);
     return;
   }
-  KernelForm form{kernel, dispatch.pass, dispatch.variant, device::webgpu::shader_text(dispatch, is_dawn),
-                  dispatch.entry_point, dispatch.needs_f16, dispatch.needs_subgroups, {}};
+  KernelForm form{kernel,
+                  dispatch.pass,
+                  dispatch.variant,
+                  device::webgpu::shader_text(dispatch, is_dawn),
+                  dispatch.entry_point,
+                  dispatch.needs_f16,
+                  dispatch.needs_subgroups,
+                  {}};
   form.facts = device::webgpu::read_shader(form.text);
   form.most_workgroups = workgroups;
   forms.push_back(std::move(form));
@@ -48,7 +54,8 @@ void sort_forms(std::vector<KernelForm>& forms) {
 std::vector<KernelForm> kernel_forms(device::Device* device,
                                      const std::function<bool(std::string_view kernel)>& wanted) {
   std::vector<KernelForm> all;
-  const device::webgpu::DryRun like = device == nullptr ? device::webgpu::DryRun() : device::webgpu::dry_run_of(*device);
+  const device::webgpu::DryRun like =
+      device == nullptr ? device::webgpu::DryRun() : device::webgpu::dry_run_of(*device);
   const bool is_dawn = like.info.library.find("dawn") != std::string::npos;
   for (const KernelInfo& kernel : all_kernels()) {
     if (wanted && !wanted(kernel.name)) continue;

@@ -16,15 +16,16 @@ struct KernelCase {
   std::string name;                                // "rows 257, columns 65"
   bool in_doctor = false;                          // short enough for a check on the user's device
   std::function<CaseResult(device::Stream&)> run;  // makes inputs, launches, compares with the plain loop
-  bool is_rounded = false;  // of a precision below f32: no part of the check at an adapter's first use, as training's default is f32
+  bool is_rounded =
+      false;  // of a precision below f32: no part of the check at an adapter's first use, as training's default is f32
 };
 
 /// What `bench kernels` measures: one launch of the door on operands that were made beforehand.
 struct KernelBench {
-  std::string sizes;            // "rows 65536, columns 1024"
-  device::KernelCost cost;      // of one launch: FLOPs, and bytes with each operand moved once
+  std::string sizes;        // "rows 65536, columns 1024"
+  device::KernelCost cost;  // of one launch: FLOPs, and bytes with each operand moved once
   std::function<void()> launch;
-  int64_t element_bytes = 4;    // of its widest stream: the copy it is compared with has elements of this width
+  int64_t element_bytes = 4;  // of its widest stream: the copy it is compared with has elements of this width
 };
 
 /// Makes operands of which the largest has about `bytes` (a power of two, 1 MiB or more) and real shapes: a matmul as large as its

@@ -130,8 +130,8 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
     const Buffer logits_chunk = logits.buffer().slice(0, count * vocabulary * 4);
     const Buffer targets_chunk = targets_on_device.buffer().slice(begin * 4, count * 4);
     const Buffer losses_chunk = losses.buffer().slice(begin * 4, count * 4);
-    kernels::matmul_t(stream, {x_chunk, read.buffer, logits_chunk, count, vocabulary, columns, Accumulate::No, read.type,
-                               precision, &x_scale, head.kept_scale()});
+    kernels::matmul_t(stream, {x_chunk, read.buffer, logits_chunk, count, vocabulary, columns, Accumulate::No,
+                               read.type, precision, &x_scale, head.kept_scale()});
     if (!wants_gradient) {
       kernels::cross_entropy(stream, {logits_chunk, targets_chunk, losses_chunk, count, vocabulary, terms, {}, {}});
       continue;

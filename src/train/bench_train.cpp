@@ -38,7 +38,8 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
   std::sort(seconds.begin(), seconds.end());
   bench.seconds_per_step = seconds[seconds.size() / 2];
   bench.tokens_per_second = static_cast<double>(bench.tokens_per_step) / bench.seconds_per_step;
-  bench.flops_per_second = settings.model_config.training_flops_per_token(settings.max_length) * bench.tokens_per_second;
+  bench.flops_per_second =
+      settings.model_config.training_flops_per_token(settings.max_length) * bench.tokens_per_second;
   bench.device_peak_bytes = device.memory().peak_bytes;
   bench.process_peak_bytes = peak_resident_bytes();
 

@@ -35,7 +35,8 @@ device::DeviceOptions options_for(device::DeviceOptions options, AdapterUse use)
 }
 
 fs::path verdict_path(const fs::path& folder, const device::DeviceInfo& info) {
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", info.name, info.driver, info.library, kernels::shaders_digest());
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}", info.name, info.driver, info.library, kernels::shaders_digest());
   return folder / (hash_hex(std::as_bytes(std::span(key))) + ".json");
 }
 
@@ -159,10 +160,12 @@ std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions&
     write_verdict(path, info, verdict);
   }
   if (verdict.use != AdapterUse::Everything)
-    log_warning("{} ({}): {} wrong here; used: {}", info.name, info.driver, joined(verdict.wrong), name_of(verdict.use));
+    log_warning("{} ({}): {} wrong here; used: {}", info.name, info.driver, joined(verdict.wrong),
+                name_of(verdict.use));
   if (device) return device;
   check(options.name == "auto",
-        "device {}: {} computes {} wrong through {}; update its driver, run athanor doctor for the numbers, or use --device "
+        "device {}: {} computes {} wrong through {}; update its driver, run athanor doctor for the numbers, or use "
+        "--device "
         "cpu",
         options.name, info.name, joined(verdict.wrong), info.library);
   device::DeviceOptions cpu = options;

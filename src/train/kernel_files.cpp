@@ -37,7 +37,8 @@ std::vector<device::KernelFile> read_kernel_files(const std::vector<std::string>
   for (const std::string& value : values) {
     files.push_back(read_kernel_file(value));
     for (size_t i = 0; i + 1 < files.size(); ++i)
-      check(files[i].kernel != files.back().kernel, "--kernel: {} is given twice; give one file a kernel", files[i].kernel);
+      check(files[i].kernel != files.back().kernel, "--kernel: {} is given twice; give one file a kernel",
+            files[i].kernel);
   }
   const std::vector<kernels::KernelForm> forms = kernels::kernel_forms(nullptr);
   for (const device::KernelFile& file : files) kernels::check_kernel_name(forms, file.kernel);
@@ -47,7 +48,8 @@ std::vector<device::KernelFile> read_kernel_files(const std::vector<std::string>
 void warn_of_unused_kernel_files(device::Device& device, const std::vector<device::KernelFile>& files) {
   for (const device::KernelFile& file : files) {
     if (kernels::replaced_launches(device.stream(), file.kernel) == 0)
-      log_warning("--kernel {}: it was never launched; nothing here uses that kernel in its portable form", file.kernel);
+      log_warning("--kernel {}: it was never launched; nothing here uses that kernel in its portable form",
+                  file.kernel);
   }
 }
 

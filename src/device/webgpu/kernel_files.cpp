@@ -18,8 +18,8 @@ bool KernelFiles::has(std::string_view kernel) const {
 
 const Dispatch& KernelFiles::replace(const Dispatch& dispatch) {
   if (dispatch.variant != kPortable) return dispatch;
-  const auto found = dispatch.pass.empty() ? sources_.find(dispatch.kernel)
-                                           : sources_.find(dispatch.kernel + "/" + dispatch.pass);
+  const auto found =
+      dispatch.pass.empty() ? sources_.find(dispatch.kernel) : sources_.find(dispatch.kernel + "/" + dispatch.pass);
   if (found == sources_.end()) return dispatch;
   found->second.launches += 1;
   replaced_ = dispatch;

@@ -114,7 +114,8 @@ void arithmetic_peak(Stream& stream, const ArithmeticPeak& args) {
 }
 
 std::vector<KernelInfo> arithmetic_peak_kernels() {
-  return {{"arithmetic_peak", "multiply-adds in registers: the limit that bench kernels compares with", cases(), bench}};
+  return {
+      {"arithmetic_peak", "multiply-adds in registers: the limit that bench kernels compares with", cases(), bench}};
 }
 
 }  // namespace athanor::kernels

@@ -11,7 +11,8 @@ struct ArithmeticPeak {
   int64_t rounds = 0;  // of kArithmeticChains multiply-adds each
 };
 
-inline constexpr int64_t kArithmeticChains = 16;  // independent sums a thread keeps, so that none waits for its last result
+inline constexpr int64_t kArithmeticChains =
+    16;  // independent sums a thread keeps, so that none waits for its last result
 
 /// Chain c of thread i starts at (i % 64 + c) / 64 and takes `rounds` times x = 0.5 x + 0.25; out[i] is the sum of its chains.
 /// 2 * kArithmeticChains * rounds operations a value. Throws Error for a wrong size.

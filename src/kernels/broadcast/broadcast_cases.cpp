@@ -5,10 +5,11 @@ namespace athanor::kernels {
 
 const std::vector<BroadcastCase>& broadcast_cases() {
   static const std::vector<BroadcastCase> cases = {
-      {1, 1, false},    {1, 3, false},    {1, 4, true},           {1, 63, true},     {1, 257, false},
-      {1, 2006, false}, {1, 4100, true}, {1, 1024 * 768, false},  // b as large as a
-      {3, 5, true},     {5, 63, false},   {63, 65, false},        {65, 257, true},   {257, 343, false},
-      {33, 64, true},   {65, 4, false},   {4200, 3, false},       {65600, 1, false}, {600, 264, true},  {1024, 768, false},
+      {1, 1, false},     {1, 3, false},    {1, 4, true},       {1, 63, true},
+      {1, 257, false},   {1, 2006, false}, {1, 4100, true},    {1, 1024 * 768, false},  // b as large as a
+      {3, 5, true},      {5, 63, false},   {63, 65, false},    {65, 257, true},
+      {257, 343, false}, {33, 64, true},   {65, 4, false},     {4200, 3, false},
+      {65600, 1, false}, {600, 264, true}, {1024, 768, false},
   };
   return cases;
 }

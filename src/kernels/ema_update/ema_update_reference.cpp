@@ -17,7 +17,7 @@ struct Size {
 };
 
 // Below and above a workgroup of 256 threads, with and without the four-wide variant, and a small model's.
-const std::vector<Size> kSizes = {{1, false},  {3, false},   {4, true},     {5, false},    {63, true},
+const std::vector<Size> kSizes = {{1, false},  {3, false},   {4, true},    {5, false},    {63, true},
                                   {65, false}, {257, false}, {4100, true}, {2006, false}, {1024 * 768, false}};
 
 enum class Stats { None, Finite };

@@ -39,7 +39,7 @@ struct Sizes {
 // Below and above a workgroup, columns not divisible by four, more rows than ids and the reverse, and a real model's.
 const std::vector<Sizes> kSizes = {{1, 1, 1, false},        {3, 5, 3, true},      {5, 4, 63, true},
                                    {63, 3, 5, true},        {65, 65, 257, false}, {257, 63, 65, false},
-                                   {343, 257, 2006, false}, {65, 260, 2, true},  {1024, 256, 512, false}};
+                                   {343, 257, 2006, false}, {65, 260, 2, true},   {1024, 256, 512, false}};
 
 // Squared, so that low ids are frequent and some never come, as in text.
 std::vector<uint32_t> test_ids(int64_t rows, int64_t vocabulary) {

@@ -81,11 +81,11 @@ struct Sizes {
 };
 
 // Square, wide and tall; below and above a tile of 64; rows that are no whole vectors; a small hidden matrix.
-const std::vector<Sizes> kSizes = {{1, 1, 2, 1, false},    {1, 5, 2, 1, false},     {2, 2, 2, 0.5F, false},
-                                   {3, 5, 2, 1, false},    {5, 3, 2, 0.25F, false}, {6, 6, 2, 1, false},
-                                   {12, 16, 2, 1, true},   {16, 12, 2, 0.5F, true}, {63, 65, 2, 1, false},
-                                   {65, 63, 1, 1, false}, {48, 80, 1, 1, true},  {65, 257, 1, 1, false},  {257, 65, 1, 0.1F, false},
-                                   {256, 128, 1, 1, false}};
+const std::vector<Sizes> kSizes = {{1, 1, 2, 1, false},       {1, 5, 2, 1, false},     {2, 2, 2, 0.5F, false},
+                                   {3, 5, 2, 1, false},       {5, 3, 2, 0.25F, false}, {6, 6, 2, 1, false},
+                                   {12, 16, 2, 1, true},      {16, 12, 2, 0.5F, true}, {63, 65, 2, 1, false},
+                                   {65, 63, 1, 1, false},     {48, 80, 1, 1, true},    {65, 257, 1, 1, false},
+                                   {257, 65, 1, 0.1F, false}, {256, 128, 1, 1, false}};
 
 MuonUpdate make_args(const MuonSettings& settings, int64_t rows, int64_t columns) {
   MuonUpdate args;

@@ -53,7 +53,7 @@ struct Sizes {
 // Lengths not divisible by four and their like, rows side by side in a workgroup, rows longer than the registers of one (more than 1024
 // values one by one, 4096 four at a time), several blocks of rows and several steps of one, and a real model's.
 const std::vector<Sizes> kSizes = {{1, 1, false},    {3, 5, true},      {5, 63, false},     {63, 65, true},
-                                   {65, 257, false}, {5, 64, true},     {65, 260, true},   {257, 343, false},
+                                   {65, 257, false}, {5, 64, true},     {65, 260, true},    {257, 343, false},
                                    {19, 1027, true}, {19, 4100, false}, {1024, 768, false}, {2006, 128, false},
                                    {66000, 5, false}};
 

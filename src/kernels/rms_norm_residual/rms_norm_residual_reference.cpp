@@ -27,7 +27,7 @@ struct Sizes {
 
 // As rms_norm's: odd lengths, rows side by side, rows longer than a workgroup's registers, a real model's, and many rows.
 const std::vector<Sizes> kSizes = {{1, 1, false},    {3, 5, true},     {5, 63, false},     {63, 65, true},
-                                   {5, 64, true},    {65, 257, false}, {65, 260, true},   {257, 343, false},
+                                   {5, 64, true},    {65, 257, false}, {65, 260, true},    {257, 343, false},
                                    {7, 1027, false}, {3, 4100, false}, {1024, 768, false}, {2006, 128, false},
                                    {66000, 4, false}};
 
