@@ -5,7 +5,7 @@
 // neighbouring, padded lines of workgroup memory; of the result columns 32 c + 4 tx .. + 3 for each chunk c of 32.
 // What a thread keeps lies in registers only while every index into it is a constant: a driver that meets one that is not puts the array
 // into memory, and each multiply-add reads and writes it there. So rows are written out, and the blocks of a result are taken one by one
-// where CHUNKS, ceil(D / 32) from the prelude, says that they are there. At most 15,248 bytes of workgroup memory whatever D is.
+// where CHUNKS, ceil(D / 32) from the prelude, says that they are there. At most 14,980 bytes of workgroup memory whatever D is.
 // Loops that touch no result take their bounds from Params: unrolled, they made software Vulkan compile for 4 s a width
 // (2026-11-29). Variables declared in a loop have initialisers: wgpu-native 29 does not zero them again in the next round.
 
