@@ -29,9 +29,13 @@ std::string gzip(std::string_view text) {
   return out;
 }
 
+/// With the checksum that the zstd program writes too.
 std::string zstd(std::string_view text) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   std::string out(ZSTD_compressBound(text.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  out.resize(ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size()));
+  ZSTD_freeCCtx(context);
   return out;
 }
 
