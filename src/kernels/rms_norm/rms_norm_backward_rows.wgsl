@@ -46,13 +46,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let seat = thread & (params.row_threads - 1u);
   let block_start = block * params.length;
 
-  var factors: array<Value, KEEP>;  // a thread has the same columns in every row
-  for (var k = 0u; k < KEEP; k += 1u) {
-    let i = seat + k * params.row_threads;
-    if (i < params.length) {
-      factors[k] = factor_of(i);
-    }
-  }
   var weight_sums: array<Value, KEEP>;
   for (var step = 0u; step < params.steps; step += 1u) {
     let row = first_row + step * side + thread / params.row_threads;
@@ -69,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         values[k] = row_value(start + i);
         gradients[k] = d_out[start + i];
         squares = fma(values[k], values[k], squares);
-        products = fma(gradients[k] * factors[k], values[k], products);
+        products = fma(gradients[k] * factor_of(i), values[k], products);
       }
     }
     for (var i = seat + KEEP * params.row_threads; i < end; i += params.row_threads) {
@@ -86,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       let i = seat + k * params.row_threads;
       if (i < end) {
         weight_sums[k] += gradients[k] * values[k] * inverse;
-        write_d_x(start + i, values[k], gradients[k] * factors[k], inverse, correction);
+        write_d_x(start + i, values[k], gradients[k] * factor_of(i), inverse, correction);
       }
     }
     // Of a row that is longer, one thread has the same columns in every row: its sums lie where the block's sum goes.
