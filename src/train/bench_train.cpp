@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "train/random_step.h"
 #include "train/sizing.h"
+#include "train/step_profile.h"
 
 namespace athanor::train {
 
@@ -38,7 +39,8 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
   std::sort(seconds.begin(), seconds.end());
   bench.seconds_per_step = seconds[seconds.size() / 2];
   bench.tokens_per_second = static_cast<double>(bench.tokens_per_step) / bench.seconds_per_step;
-  bench.flops_per_second = settings.model_config.training_flops_per_token(settings.max_length) * bench.tokens_per_second;
+  bench.flops_per_second =
+      settings.model_config.training_flops_per_token(settings.max_length) * bench.tokens_per_second;
   bench.device_peak_bytes = device.memory().peak_bytes;
   bench.process_peak_bytes = peak_resident_bytes();
 
@@ -48,6 +50,13 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
   bench.kernels = stream.take_profile();
   bench.profiled_steps = kProfiled;
   stream.set_profiling(false);
+  StepProfile trace(settings.profile, 1, settings.profile_steps);
+  for (int64_t number = 1; !settings.profile.empty() && number <= settings.profile_steps; ++number) {
+    trace.before_step(stream, number);
+    step.run();
+    trace.after_step(stream, number);
+  }
+  step.wait();
   bench.matmul_peak = measure_matmul_peak(stream);
   return bench;
 }

@@ -3,12 +3,13 @@
 
 #include "base/error.h"
 #include "base/host.h"
-#include "generate/generator.h"
 #include "train/schedule.h"
+#include "train/step_profile.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <numbers>
 
 namespace athanor::train {
 
@@ -30,6 +31,14 @@ data::LoaderOptions loader_options(const TrainSettings& settings, const Prepared
 
 std::span<const int32_t> as_targets(const std::vector<uint32_t>& ids) {
   return {reinterpret_cast<const int32_t*>(ids.data()), ids.size()};  // ids are below 2^31
+}
+
+std::vector<int32_t> bytes_of_tokens(const data::Tokenizer& tokenizer, int64_t vocabulary) {
+  std::vector<int32_t> bytes(static_cast<size_t>(std::max(vocabulary, tokenizer.vocab_size())), 0);
+  for (uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (!tokenizer.is_special(id)) bytes[id] = static_cast<int32_t>(tokenizer.token_bytes(id).size());
+  }
+  return bytes;
 }
 
 std::string duration(double seconds) {
@@ -59,6 +68,7 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
     unigram_loss_ =
         data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
   }
+  token_bytes_ = bytes_of_tokens(data_.tokenizer, settings_.model_config.vocab_size);
   model_.parameters().initialize(stream_, settings_.seed);
 }
 
@@ -88,12 +98,16 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.was_finished = step_ >= settings_.max_steps;
   metrics_.emplace(run_.metrics(), step_);
   samples_.emplace(run_.samples(), step_);
+  events_.emplace(run_.path(), step_);
+  StepProfile profile(settings_.profile, settings_.profile_first_step, settings_.profile_steps);
   loop_start_ = last_report_time_ = now_seconds();
   loop_first_step_ = step_;
 
   while (step_ < settings_.max_steps && !result.was_interrupted) {
+    profile.before_step(stream_, step_ + 1);
     do_step(step_);
     std::optional<StepReport> before = train_step_.finish(learning_rate_at(settings_, step_));
+    profile.after_step(stream_, step_ + 1);
     if (before) {
       report(*before, step_, std::nullopt);
       show_progress(hooks, *before, step_);
@@ -117,18 +131,20 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
       log_info("step {}/{}: loss {:.4f}, val_loss {:.4f} ({:.4f} under unigram), {:.0f} tok/s", step_,
                settings_.max_steps, train_loss_, *val_loss, unigram_loss_ - *val_loss, rate_);
     }
-    if (samples) write_sample(step_);
+    if (samples) write_samples(step_);
     if (saves) save(val_loss);
     last_report_time_ = now_seconds();
   }
   if (hooks.progress) hooks.progress("");
+  profile.finish(stream_);
   result.step = step_;
   result.train_loss = train_loss_;
   result.val_loss = val_loss_;
   result.seconds = now_seconds() - loop_start_;
   result.tokens_per_second = rate_;
   result.device_peak_bytes = device_.memory().peak_bytes;
-  result.sample = sample_;
+  result.samples = last_samples_;
+  result.bits_per_byte = bits_per_byte_;
   return result;
 }
 
@@ -164,8 +180,20 @@ void Trainer::report(const StepReport& report, int64_t step, std::optional<doubl
   line["grad_norm"] = report.gradient_norm;
   line["tokens_per_second"] = std::round(rate_ * 10) / 10;
   line["trained_tokens"] = step * report.targets;
-  if (val_loss) line["val_loss"] = *val_loss;
+  if (val_loss) {
+    line["val_loss"] = *val_loss;
+    line["bits_per_byte"] = bits_per_byte_;
+  }
   metrics_->append(line.dump());
+  std::vector<EventFile::Scalar> scalars{{"train/loss", report.loss},
+                                         {"train/grad_norm", report.gradient_norm},
+                                         {"train/lr", report.learning_rate},
+                                         {"train/tokens_per_second", rate_}};
+  if (val_loss) {
+    scalars.push_back({"val/loss", *val_loss});
+    scalars.push_back({"val/bits_per_byte", bits_per_byte_});
+  }
+  events_->add(step, scalars);
 }
 
 void Trainer::show_progress(const TrainHooks& hooks, const StepReport& report, int64_t step) {
@@ -182,37 +210,26 @@ double Trainer::evaluate() {
   const int64_t blocks = loader_.validation_blocks();
   const int64_t most = settings_.eval_batches == 0 ? blocks : std::min(blocks, settings_.eval_batches * rows);
   Evaluation evaluation(stream_, model_);
+  int64_t targets = 0;
+  int64_t bytes = 0;
   for (int64_t first = 0; first < most; first += rows) {
     const int64_t count = std::min(rows, most - first);
     const data::Batch batch = loader_.validation_batch(first, count);
     evaluation.add(batch.tokens, as_targets(batch.targets), {count, settings_.max_length});
+    targets += static_cast<int64_t>(batch.targets.size());
+    for (const uint32_t target : batch.targets) bytes += token_bytes_[target];
   }
-  return evaluation.mean_loss();
+  const double loss = evaluation.mean_loss();
+  bits_per_byte_ =
+      loss * static_cast<double>(targets) / std::numbers::ln2 / static_cast<double>(std::max<int64_t>(1, bytes));
+  return loss;
 }
 
-void Trainer::write_sample(int64_t step) {
-  std::vector<uint32_t> prompt;
-  if (!settings_.sample_prompt.empty()) {
-    prompt = data_.tokenizer.encode(settings_.sample_prompt);
-  } else {
-    const data::TokenStream& text = loader_.has_validation() ? loader_.validation_stream() : loader_.train_stream();
-    prompt.resize(static_cast<size_t>(std::min<int64_t>(8, text.size())));
-    text.read(0, prompt);
-  }
-  const int64_t room = settings_.model_config.max_position_embeddings - static_cast<int64_t>(prompt.size());
-  if (room <= 0) return;
-  generate::Generator generator(stream_, model_, data_.tokenizer);
-  generate::GenerateOptions options;
-  options.max_tokens = std::min(settings_.sample_tokens, room);
-  options.sampler.seed = settings_.seed;
-  options.end_tokens = {data_.tokenizer.end_of_text()};
-  const std::string begin = data_.tokenizer.decode(prompt);
-  sample_ = begin + generator.generate(prompt, options).text;
-  nlohmann::ordered_json line;
-  line["step"] = step;
-  line["prompt"] = begin;
-  line["text"] = sample_;
-  samples_->append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+void Trainer::write_samples(int64_t step) {
+  const data::TokenStream& training = loader_.train_stream();
+  last_samples_ = train::write_samples(stream_, model_, data_.tokenizer, settings_, training,
+                                       loader_.has_validation() ? loader_.validation_stream() : training);
+  for (const Sample& sample : last_samples_) samples_->append(sample.json(step));
 }
 
 void Trainer::save(std::optional<double> val_loss) {
