@@ -51,6 +51,13 @@ foreach(runtime wgpu_native webgpu_dawn)
     "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_TEST_CHECKED=1;ATHANOR_TEST_SHORT=1;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
 endforeach()
 
+# Slow: ctest -LE slow leaves them out.
+foreach(runtime wgpu_native webgpu_dawn)
+  add_test(NAME kernels_units_in_loops.${runtime} COMMAND kernels_test "--gtest_filter=*MatMulUnitsInLoops*" WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+  set_tests_properties(kernels_units_in_loops.${runtime} PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT
+    "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_TEST_SLOW=1;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
+endforeach()
+
 add_test(NAME layers COMMAND "${CMAKE_SOURCE_DIR}/tools/check_layers" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 include("${CMAKE_SOURCE_DIR}/tests/tests.cmake" OPTIONAL)
 

@@ -48,6 +48,9 @@ inline bool is_webgpu() { return device().info().backend == device::Backend::Web
 /// $ATHANOR_TEST_SHORT=1: only the cases that doctor runs (the pass with bounds checks on).
 inline bool short_list() { return environment_variable("ATHANOR_TEST_SHORT", "0") != "0"; }
 
+/// $ATHANOR_TEST_SLOW=1: also what takes minutes on software Vulkan.
+inline bool slow_list() { return environment_variable("ATHANOR_TEST_SLOW", "0") != "0"; }
+
 using device::webgpu::FewWorkgroups;
 
 /// Closes the shared device while the process still stands: a driver may not survive the end of main.

@@ -50,10 +50,10 @@ TEST_F(MemoryPlanTest, IsWhatTheDeviceHoldsInARun) {
   TrainSettings settings = this->settings();
   const TrainResult result = train(settings, Resume::No, {}, opener());
   const std::unique_ptr<device::Device> device = opener()(testing::device_options());
-  const PreparedData data = prepare_data(settings);
+  const TestFolder tokens;
+  const PreparedData data = prepare_data(settings, RunFolder(tokens.path()));
   resolve_settings(*device, settings, data);
-  const data::Loader loader(data.tokens,
-                            {settings.max_length, settings.seed, settings.validation_split, data.validation});
+  const data::Loader loader(data.tokens, loader_options(settings, data));
   ASSERT_NE(loader.validation_blocks() % settings.per_device_train_batch_size, 0)
       << "the last evaluation batch is full";
   const MemoryPlan plan = plan_memory(*device, settings, loader.validation_blocks());
@@ -98,7 +98,8 @@ TEST_F(MemoryPlanTest, ARunThatDoesNotFitIsRefusedBeforeAnythingIsWrittenWithWha
 TEST_F(MemoryPlanTest, TheTimeOfARunIsTheSumOfItsParts) {
   TrainSettings settings = this->settings();
   const std::unique_ptr<device::Device> device = opener()(testing::device_options());
-  resolve_settings(*device, settings, prepare_data(settings));
+  const TestFolder tokens;
+  resolve_settings(*device, settings, prepare_data(settings, RunFolder(tokens.path())));
   settings.max_steps = 10;
   settings.eval_steps = 4;
   settings.save_steps = 5;

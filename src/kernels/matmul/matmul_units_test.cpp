@@ -225,7 +225,17 @@ void expect_right_with_loops(const ProductKernel& kernel, const Extents& size, c
                                << result.where;
 }
 
+const std::vector<Product> kProducts = {Product::Plain, Product::T, Product::At, Product::Swiglu, Product::AtSwiglu};
+
+/// Software Vulkan takes minutes to compile all of these shaders: $ATHANOR_TEST_SLOW=1 runs them all, else one product's edges are.
+std::vector<Product> products_of_edges() {
+  return testing::slow_list() ? kProducts : std::vector<Product>{Product::T};
+}
+std::vector<Product> products_of_the_rest() { return testing::slow_list() ? kProducts : std::vector<Product>{}; }
+
 class MatMulUnitsInLoops : public ::testing::TestWithParam<Product> {};
+class MatMulUnitsInLoopsLong : public ::testing::TestWithParam<Product> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MatMulUnitsInLoopsLong);
 
 TEST_P(MatMulUnitsInLoops, EdgesAreRightWhereverOperandsLie) {
   const Extents size = is_at(GetParam()) ? Extents{132, 200, 83} : Extents{129, 200, 84};
@@ -236,27 +246,28 @@ TEST_P(MatMulUnitsInLoops, EdgesAreRightWhereverOperandsLie) {
   }
 }
 
-TEST_P(MatMulUnitsInLoops, WholeTilesAreRight) {
+TEST_P(MatMulUnitsInLoopsLong, WholeTilesAreRight) {
   for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
     expect_right_with_loops({GetParam()}, {128, 256, 96}, {3.0F, 1, 1, precision});
   }
 }
 
-TEST_P(MatMulUnitsInLoops, SumsInPartsAreRightWithAPartThatHasNoTerms) {
+TEST_P(MatMulUnitsInLoopsLong, SumsInPartsAreRightWithAPartThatHasNoTerms) {
   // 32 parts of 512 terms and more make shares of which the last ones are short; 2176 terms make four parts of 544.
   expect_right_with_loops({GetParam()}, {128, 128, 2176}, {3.0F, 1, 1, MatMulPrecision::Medium});
   expect_right_with_loops({GetParam()}, {64, 64, 2052}, {3.0F, 1, 1, MatMulPrecision::High});
 }
 
-TEST_P(MatMulUnitsInLoops, PiecesWhoseRowsLieApartAreRight) {
+TEST_P(MatMulUnitsInLoopsLong, PiecesWhoseRowsLieApartAreRight) {
   const SplitLimits bindings{80'000, 65535, 1e30};
   expect_right_with_loops({GetParam()}, {200, 132, 260}, {3.0F, 1, 1, MatMulPrecision::Medium}, &bindings);
 }
 
 std::string test_name(Product product) { return name_of(ProductKernel{product}); }
 
-INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoops,
-                         ::testing::Values(Product::Plain, Product::T, Product::At, Product::Swiglu, Product::AtSwiglu),
+INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoopsLong, ::testing::ValuesIn(products_of_the_rest()),
+                         [](const ::testing::TestParamInfo<Product>& info) { return test_name(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoops, ::testing::ValuesIn(products_of_edges()),
                          [](const ::testing::TestParamInfo<Product>& info) { return test_name(info.param); });
 
 }  // namespace
