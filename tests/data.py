@@ -149,7 +149,7 @@ def packing(data):
     folder = data.folder / "texts"
     folder.mkdir()
     for i in range(40):
-        (folder / f"{i}.txt").write_text(data.text[i * 9000:][:300 + 41 * i])
+        (folder / f"{i}.txt").write_text(data.text[i * 9000:][:60 + 5 * i])
     losses = {}
     for mode in ("documents", "naive"):
         run = data.folder / f"packed-{mode}"

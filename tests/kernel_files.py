@@ -85,21 +85,21 @@ class KernelFiles:
     def train_runs_with_it(self):
         text = self.folder / "text.txt"
         text.write_text(make_text(20000))
-        shader = self.file("mine.wgsl", self.wgsl("add") + "\n// mine\n")
+        shader = self.file("mine.wgsl", self.wgsl("rms_norm") + "\n// mine\n")
         losses = []
-        for name, extra in (("ours", []), ("mine", ["--kernel", f"add={shader}"])):
+        for name, extra in (("ours", []), ("mine", ["--kernel", f"rms_norm={shader}"])):
             run = self.folder / name
             self.program.must("-q", "train", text, "-o", run, "--device", "webgpu", *flags(SHORT_RUN), *extra, env=self.environment)
             lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
             losses.append([line["loss"] for line in lines if "loss" in line])
         assert losses[0] and losses[0] == losses[1], losses
-        kept = self.folder / "mine" / "kernels" / "add.wgsl"
+        kept = self.folder / "mine" / "kernels" / "rms_norm.wgsl"
         assert kept.read_text().endswith("// mine\n"), "the run does not hold its shader"
-        assert "kernels/add.wgsl" in (self.folder / "mine" / "config.yaml").read_text()
+        assert "kernels/rms_norm.wgsl" in (self.folder / "mine" / "config.yaml").read_text()
         # A wrong one shows in the loss: it does run.
-        wrong = self.file("wrong.wgsl", self.wrong_add())
+        wrong = self.file("wrong.wgsl", self.wgsl("rms_norm").replace("+ params.eps)", "+ 1.0 + params.eps)"))
         run = self.folder / "wrong"
-        self.program.must("-q", "train", text, "-o", run, "--device", "webgpu", *flags(SHORT_RUN), "--kernel", f"add={wrong}", env=self.environment)
+        self.program.must("-q", "train", text, "-o", run, "--device", "webgpu", *flags(SHORT_RUN), "--kernel", f"rms_norm={wrong}", env=self.environment)
         first = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
         assert first["loss"] != losses[0][0], "the run did not use the shader"
 

@@ -66,9 +66,12 @@ void tensor_norms(device::cpu::CpuStream& stream, const GradientNorm& args) {
       partial[block] = sum_of_squares(gradients + first, blocks[2 * block + 1] - first);
     }
   });
-  for (int64_t tensor = 0; tensor < args.tensors.tensor_count; ++tensor) {
-    sums[tensor] = sum_of_values(partial + tensors[2 * tensor], tensors[2 * tensor + 1]);
-  }
+  // Few, yet shared: a dry run has no table to read, and skips what the workers do.
+  stream.threads().parallel_for(args.tensors.tensor_count, kBlocksPerChunk, [&](int64_t begin, int64_t end, int) {
+    for (int64_t tensor = begin; tensor < end; ++tensor) {
+      sums[tensor] = sum_of_values(partial + tensors[2 * tensor], tensors[2 * tensor + 1]);
+    }
+  });
 }
 
 }  // namespace
