@@ -17,6 +17,15 @@ bool fault_due(std::string_view name);
 /// "kill-state-written", "kill-before-latest", "kill-after-latest", "kill-before-removal".
 void kill_point(std::string_view name);
 
+/// While one lives, nothing fails and no call counts: for work that only rehearses what comes (a dry run).
+class NoFaults {
+ public:
+  NoFaults();
+  NoFaults(const NoFaults&) = delete;
+  NoFaults& operator=(const NoFaults&) = delete;
+  ~NoFaults();
+};
+
 /// Replaces what $ATHANOR_FAULT said and starts the count anew; an empty text switches every fault off. For tests in
 /// one process.
 void set_fault(std::string_view fault);

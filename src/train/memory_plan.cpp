@@ -2,6 +2,7 @@
 #include "train/memory_plan.h"
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "device/dry_memory.h"
 #include "generate/kv_cache.h"
 #include "train/random_step.h"
@@ -112,6 +113,7 @@ std::optional<MemoryPlan> plan_if_possible(device::Device& device, const TrainSe
 }  // namespace
 
 MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks) {
+  const NoFaults rehearsal;
   const device::DryDevice dry = device::open_dry_device_like(device);
   device::Stream& stream = dry.device->stream();
   MemoryPlan plan;
