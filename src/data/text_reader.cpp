@@ -2,6 +2,7 @@
 #include "data/text_reader.h"
 
 #include <algorithm>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,7 @@ struct TextReader::State {
   size_t document_begin = 0;
   int64_t text_bytes = 0;
   int64_t empty_documents = 0;
+  std::exception_ptr failure;  // of an earlier call
 
   const std::filesystem::path& path() const { return files.paths[next_file - 1]; }
 
@@ -206,11 +208,18 @@ TextReader::TextReader(TextReader&&) noexcept = default;
 TextReader::~TextReader() = default;
 
 std::optional<TextPart> TextReader::next() {
-  while (state_->file || state_->open_next()) {
-    std::optional<TextPart> part = state_->is_json ? state_->next_of_json() : state_->next_of_plain();
-    if (part) return part;
+  // Several threads ask in turn: after an error all of them are told the same.
+  if (state_->failure) std::rethrow_exception(state_->failure);
+  try {
+    while (state_->file || state_->open_next()) {
+      std::optional<TextPart> part = state_->is_json ? state_->next_of_json() : state_->next_of_plain();
+      if (part) return part;
+    }
+    return std::nullopt;
+  } catch (...) {
+    state_->failure = std::current_exception();
+    throw;
   }
-  return std::nullopt;
 }
 
 int64_t TextReader::text_bytes() const { return state_->text_bytes; }

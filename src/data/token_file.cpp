@@ -74,7 +74,8 @@ struct TokenData::State {
           most, vocab_size);
     const auto count = static_cast<int64_t>(documents.size());
     check(count >= 2 && documents[0] == 0 && documents[count - 1] == static_cast<uint64_t>(num_tokens()),
-          "tokens: in {} the offsets of the documents do not go from 0 to the {} tokens; prepare it again", name, num_tokens());
+          "tokens: in {} the offsets of the documents do not go from 0 to the {} tokens; prepare it again", name,
+          num_tokens());
     for (int64_t i = 1; i < count; ++i) {
       check(documents[i - 1] < documents[i], "tokens: in {} document {} does not begin before it ends", name, i - 1);
     }

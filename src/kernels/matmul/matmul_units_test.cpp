@@ -228,9 +228,7 @@ void expect_right_with_loops(const ProductKernel& kernel, const Extents& size, c
 const std::vector<Product> kProducts = {Product::Plain, Product::T, Product::At, Product::Swiglu, Product::AtSwiglu};
 
 /// Software Vulkan takes minutes to compile all of these shaders: $ATHANOR_TEST_SLOW=1 runs them all, else one product's edges are.
-std::vector<Product> products_of_edges() {
-  return testing::slow_list() ? kProducts : std::vector<Product>{Product::T};
-}
+std::vector<Product> products_of_edges() { return testing::slow_list() ? kProducts : std::vector<Product>{Product::T}; }
 std::vector<Product> products_of_the_rest() { return testing::slow_list() ? kProducts : std::vector<Product>{}; }
 
 class MatMulUnitsInLoops : public ::testing::TestWithParam<Product> {};
