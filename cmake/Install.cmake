@@ -16,7 +16,7 @@ install(TARGETS ${archives} ARCHIVE DESTINATION lib/athanor COMPONENT developmen
 # Public headers: those of each layer's own folder, and of a kernel NAME/NAME.h. What a kernel needs inside, what names WebGPU or the
 # worker threads, and what only tests include stays here.
 set(src "${CMAKE_SOURCE_DIR}/src")
-set(headers train/adamw.h)  # what a training loop of one's own needs
+set(headers train/adamw.h train/optimizer.h)  # what a training loop of one's own needs
 foreach(layer base device tensor nn data generate)
   file(GLOB found RELATIVE "${src}" CONFIGURE_DEPENDS "${src}/${layer}/*.h")
   list(APPEND headers ${found})
@@ -28,7 +28,7 @@ foreach(header ${kernel_headers})
   get_filename_component(folder "${folder}" NAME)
   get_filename_component(stem "${header}" NAME_WE)
   # affine_layout.h is part of two doors.
-  if((stem STREQUAL folder AND NOT stem STREQUAL "broadcast") OR stem MATCHES "^(accumulate|affine_layout)$")
+  if((stem STREQUAL folder AND NOT stem STREQUAL "broadcast") OR stem MATCHES "^(accumulate|affine_layout|matmul_precision)$")
     list(APPEND headers "${header}")
   endif()
 endforeach()
