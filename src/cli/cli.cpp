@@ -15,12 +15,14 @@
 #include "cli/bench_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
+#include "cli/eval_command.h"
 #include "cli/exit_codes.h"
 #include "cli/explain_command.h"
 #include "cli/generate_command.h"
 #include "cli/kernels_command.h"
 #include "cli/output.h"
 #include "cli/plan_command.h"
+#include "cli/show_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
 
@@ -34,6 +36,8 @@ void add_commands(CLI::App& app) {
   add_data_command(app);
   add_plan_command(app);
   add_train_command(app);
+  add_eval_command(app);
+  add_show_command(app);
   add_generate_command(app);
   add_doctor_command(app);
   add_kernels_command(app);

@@ -56,23 +56,16 @@ DevicePlan plan_on(device::Device& device, const train::TrainSettings& settings,
   DevicePlan plan;
   plan.device = device.info().name;
   plan.backend = device.info().backend;
-  const int64_t peak_before = peak_anonymous_bytes();
+  const int64_t base = train::host_base_bytes(device);
   try {
     plan.memory = train::plan_memory(device, settings, validation_blocks);
   } catch (const Error& refused) {
     plan.refused = refused.what();
   }
+  if (plan.memory && plan.backend == device::Backend::Cpu)
+    plan.host_peak_bytes = train::host_peak_bytes(*plan.memory, base);
   plan.largest_micro_batch = train::largest_micro_batch(device, settings, validation_blocks);
-  if (!plan.memory || !plan.memory->fits()) return plan;
-  device.trim();
-  const int64_t base_before = anonymous_resident_bytes();
-  plan.time = train::plan_time(device, settings, validation_blocks, seconds);
-  if (plan.backend == device::Backend::Cpu) {
-    // What the steps left beside the pool (threads, BLAS) belongs to a run too; so does the peak of reading the data.
-    device.trim();
-    const int64_t base = std::max(base_before, anonymous_resident_bytes());
-    plan.host_peak_bytes = std::max(peak_before, train::host_peak_bytes(*plan.memory, base));
-  }
+  if (plan.memory && plan.memory->fits()) plan.time = train::plan_time(device, settings, validation_blocks, seconds);
   return plan;
 }
 
@@ -110,6 +103,8 @@ void print_memory(const DevicePlan& plan, const train::TrainSettings& settings) 
     const train::MemoryPlan& memory = *plan.memory;
     for (const train::MemoryKind& kind : memory.kinds)
       print("  {:<14} {:>12}\n", kind.name, train::mebibytes(kind.bytes));
+    for (const train::MemoryKind& kind : memory.passing)
+      print("  ({:<13} {:>11}   at another moment)\n", kind.name, train::mebibytes(kind.bytes));
     print("  {:<14} {:>12}   kept for reuse\n", "pool", train::mebibytes(memory.pool_bytes));
     if (memory.staging_bytes > 0)
       print("  {:<14} {:>12}   for reading back\n", "staging", train::mebibytes(memory.staging_bytes));
@@ -157,6 +152,7 @@ void print_plans(const std::vector<DevicePlan>& plans, const train::TrainSetting
 ordered_json memory_json(const train::MemoryPlan& memory) {
   ordered_json object;
   for (const train::MemoryKind& kind : memory.kinds) object[kind.name] = kind.bytes;
+  for (const train::MemoryKind& kind : memory.passing) object["at_another_moment"][kind.name] = kind.bytes;
   object["pool"] = memory.pool_bytes;
   object["staging"] = memory.staging_bytes;
   object["snapshot"] = memory.snapshot_bytes;

@@ -34,6 +34,7 @@ void SettingFlags::add(CLI::App& command, const train::SettingKey& key, const st
   if (!key.is_list) given.option->expected(1);
   // Each takes one value a time, so that what stands behind it is an argument of its own.
   if (key.name == "kernel") given.option->expected(1)->allow_extra_args(false)->type_name("NAME=FILE");
+  if (key.name == "sample_prompts") given.option->expected(1)->allow_extra_args(false)->type_name("TEXT");
   if (key.name == "data_weights") given.option->expected(1)->allow_extra_args(false)->type_name("NUMBER,...");
   given.option->default_str(fmt::format("{}", fmt::join(key.get(train::TrainSettings()), " ")));
 }

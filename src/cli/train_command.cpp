@@ -75,7 +75,12 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
     object["peak_memory_bytes"] = peak_anonymous_bytes();
     object["device_peak_memory_bytes"] = result.device_peak_bytes;
     object["interrupted"] = result.was_interrupted;
-    object["sample"] = result.sample;
+    if (result.bits_per_byte > 0) object["bits_per_byte"] = result.bits_per_byte;
+    object["sample"] = result.samples.empty() ? "" : result.samples.front().text;
+    object["samples"] = nlohmann::ordered_json::array();
+    for (const train::Sample& sample : result.samples)
+      object["samples"].push_back(
+          {{"text", sample.text}, {"tokens", sample.tokens}, {"longest_copy", sample.longest_copy}});
     write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
@@ -84,7 +89,10 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
     print("val_loss {:.4f}; a unigram model of the same tokens has {:.4f}: {:.4f} nats {} it\n", *result.val_loss,
           result.unigram_loss, std::abs(under), under >= 0 ? "under" : "over");
   }
-  if (!result.sample.empty()) print("a sample:\n{}\n\n", result.sample);
+  for (const train::Sample& sample : result.samples) {
+    print("a sample (its longest run that stands in the training text: {} of {} tokens):\n{}\n\n", sample.longest_copy,
+          sample.tokens, sample.text);
+  }
   print("{} steps of training lie in {}\n{}", result.step, settings.output_dir, next_commands(settings.output_dir));
 }
 

@@ -24,8 +24,12 @@ DryMemory::Block DryMemory::take(int64_t size_bytes, std::string_view label) {
   }
   use_.in_use_bytes += block.class_bytes;
   use_.peak_bytes = std::max(use_.peak_bytes, use_.in_use_bytes + use_.pooled_bytes);
-  const auto found = in_use_.find(label);
-  (found == in_use_.end() ? in_use_.emplace(label, 0).first : found)->second += block.class_bytes;
+  const auto at = [&](std::map<std::string, int64_t, std::less<>>& map) -> int64_t& {
+    const auto found = map.find(label);
+    return (found == map.end() ? map.emplace(label, 0).first : found)->second;
+  };
+  at(in_use_) += block.class_bytes;
+  at(most_by_label_) = std::max(at(most_by_label_), at(in_use_));
   if (use_.in_use_bytes > most_in_use_bytes_) {
     most_in_use_bytes_ = use_.in_use_bytes;
     most_in_use_ = in_use_;

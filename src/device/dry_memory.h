@@ -31,12 +31,15 @@ class DryMemory {
   /// Most that was handed out at once, and its parts by the buffers' labels.
   int64_t most_in_use_bytes() const { return most_in_use_bytes_; }
   const std::map<std::string, int64_t, std::less<>>& most_in_use() const { return most_in_use_; }
+  /// Most of each label at its own time.
+  const std::map<std::string, int64_t, std::less<>>& most_by_label() const { return most_by_label_; }
 
  private:
   std::function<int64_t(int64_t)> size_class_;
   std::map<int64_t, std::vector<Block>> free_;
   std::map<std::string, int64_t, std::less<>> in_use_;  // by label
   std::map<std::string, int64_t, std::less<>> most_in_use_;
+  std::map<std::string, int64_t, std::less<>> most_by_label_;
   int64_t most_in_use_bytes_ = 0;
   int64_t touched_bytes_ = 0;
   MemoryUse use_;

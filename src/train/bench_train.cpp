@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "train/random_step.h"
 #include "train/sizing.h"
+#include "train/step_profile.h"
 
 namespace athanor::train {
 
@@ -49,6 +50,13 @@ TrainBench bench_train(device::Device& device, const TrainSettings& settings, in
   bench.kernels = stream.take_profile();
   bench.profiled_steps = kProfiled;
   stream.set_profiling(false);
+  StepProfile trace(settings.profile, 1, settings.profile_steps);
+  for (int64_t number = 1; !settings.profile.empty() && number <= settings.profile_steps; ++number) {
+    trace.before_step(stream, number);
+    step.run();
+    trace.after_step(stream, number);
+  }
+  step.wait();
   bench.matmul_peak = measure_matmul_peak(stream);
   return bench;
 }

@@ -3,9 +3,11 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/host.h"
 #include "device/dry_memory.h"
 #include "generate/kv_cache.h"
 #include "train/random_step.h"
+#include "train/sizing.h"
 
 #include <algorithm>
 #include <array>
@@ -92,10 +94,20 @@ int64_t snapshot_bytes(const nn::Llama& model) {
 
 std::vector<MemoryKind> by_kind(const device::DryMemory& memory) {
   std::vector<MemoryKind> kinds;
-  for (const char* name : {"weights", "gradients", "moments", "activations", "logits", "cache"}) {
-    MemoryKind kind{name, 0};
-    for (const auto& [label, bytes] : memory.most_in_use()) kind.bytes += kind_of(label) == name ? bytes : 0;
-    kinds.push_back(kind);
+  for (const char* name : {"weights", "gradients", "moments", "activations"}) kinds.push_back({name, 0});
+  for (const auto& [label, bytes] : memory.most_in_use()) {
+    const std::string_view name = kind_of(label);
+    const auto found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const MemoryKind& kind) { return kind.name == name; });
+    (found == kinds.end() ? kinds.back() : *found).bytes += bytes;
+  }
+  return kinds;
+}
+
+std::vector<MemoryKind> passing_kinds(const device::DryMemory& memory) {
+  std::vector<MemoryKind> kinds{{"logits", 0}, {"cache", 0}};
+  for (const auto& [label, bytes] : memory.most_by_label()) {
+    for (MemoryKind& kind : kinds) kind.bytes += kind_of(label) == kind.name ? bytes : 0;
   }
   return kinds;
 }
@@ -127,6 +139,7 @@ MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, in
     plan.snapshot_bytes = snapshot_bytes(step.model());
   }
   plan.kinds = by_kind(*dry.memory);
+  plan.passing = passing_kinds(*dry.memory);
   plan.in_use_bytes = dry.memory->most_in_use_bytes();
   plan.pool_bytes = dry.memory->use().peak_bytes - plan.in_use_bytes;
   plan.device_bytes = dry.device->memory().peak_bytes;
@@ -180,8 +193,15 @@ void check_memory(device::Device& device, const TrainSettings& settings, int64_t
   fail("train: {}; {}; `athanor plan` shows what takes how much", why, what_fits);
 }
 
+int64_t host_base_bytes(device::Device& device) {
+  constexpr int64_t kSmall = 256;
+  measure_matmul_flops(device.stream(), kSmall);  // every worker has called BLAS, which keeps memory of its own
+  device.trim();
+  return anonymous_resident_bytes();
+}
+
 int64_t host_peak_bytes(const MemoryPlan& plan, int64_t base) {
-  return base + plan.touched_bytes + plan.snapshot_bytes;
+  return std::max(peak_anonymous_bytes(), base + plan.touched_bytes + plan.snapshot_bytes);
 }
 
 std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }

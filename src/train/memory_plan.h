@@ -9,18 +9,19 @@
 
 namespace athanor::train {
 
-/// Bytes on the device by what they are for, when most is in use.
+/// Bytes on the device by what they are for.
 struct MemoryKind {
-  std::string name;  // "weights", "gradients", "moments", "activations", "logits", "cache"
+  std::string name;
   int64_t bytes = 0;
 };
 
 struct MemoryPlan {
-  std::vector<MemoryKind> kinds;
-  int64_t in_use_bytes = 0;    // all kinds together: without this much the run cannot be made
-  int64_t pool_bytes = 0;      // kept for reuse beside them, so that a steady step makes no buffer
-  int64_t staging_bytes = 0;   // of downloads
-  int64_t device_bytes = 0;    // most that the device layer will hold: in use, pool and staging
+  std::vector<MemoryKind> kinds;    // weights, gradients, moments, activations: when most is in use
+  std::vector<MemoryKind> passing;  // logits of a chunk, cache of a sample: each at its own most, at other moments
+  int64_t in_use_bytes = 0;         // all kinds together: without this much the run cannot be made
+  int64_t pool_bytes = 0;           // kept for reuse beside them, so that a steady step makes no buffer
+  int64_t staging_bytes = 0;        // of downloads
+  int64_t device_bytes = 0;         // most that the device layer will hold: in use, pool and staging
   int64_t touched_bytes = 0;   // of device_bytes, what the CPU device makes resident: the classes of the pool round up
   int64_t snapshot_bytes = 0;  // host memory while a checkpoint is written
   int64_t limit_bytes = 0;     // what the device counts on; 0: it does not tell
@@ -40,8 +41,12 @@ int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int6
 /// Throws Error when the run does not fit the device, saying what is needed, what there is, and what would fit.
 void check_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks = 0);
 
-/// Anonymous memory of a process at its peak when it trains as planned on the CPU device: `base` (what the process holds without the run's
-/// buffers) and the run's.
+/// Anonymous memory that this process holds beside the buffers of a run on the CPU device: data, program, worker threads, BLAS. To be asked
+/// before anything large was made, since freed memory may stay with the process.
+int64_t host_base_bytes(device::Device& device);
+
+/// Anonymous memory of a process at its peak when it trains as planned on the CPU device; not below this process's own peak until now,
+/// which reading the data may have made.
 int64_t host_peak_bytes(const MemoryPlan& plan, int64_t base);
 
 /// "12.3 MiB"

@@ -179,6 +179,11 @@ std::vector<SettingKey> make_keys() {
       integer("sample_steps", "a sample every so many steps; 0: with each evaluation", &S::sample_steps),
       integer("sample_tokens", "tokens of a sample; 0: no samples", &S::sample_tokens),
       text("sample_prompt", "text that samples start from; empty: the start of the validation text", &S::sample_prompt),
+      {"sample_prompts", "texts that samples start from, one each, instead of sample_prompt", true,
+       [](S& s, const Values& values) { s.sample_prompts = values; }, [](const S& s) { return s.sample_prompts; }},
+      text("profile", "file for a Chrome trace of a few steps, a bar a kernel; empty: none", &S::profile),
+      integer("profile_first_step", "first step of the trace", &S::profile_first_step),
+      integer("profile_steps", "steps of the trace", &S::profile_steps),
       key(
           "seed", "decides the run: weights, order of the data, samples",
           [](S& s, const std::string& value) { s.seed = static_cast<uint64_t>(parse_integer(value)); },
@@ -392,6 +397,9 @@ void TrainSettings::validate() const {
   check(split == "tekken" || split == "gpt2" || split == "llama3",
         "train: split is \"{}\"; known are tekken, gpt2 and llama3", split);
   check(logging_steps > 0, "train: logging_steps is 0; it must be at least 1");
+  check(profile.empty() || (profile_first_step > 0 && profile_steps > 0 && profile_steps <= 100),
+        "train: profile_first_step {} must be at least 1 and profile_steps {} between 1 and 100", profile_first_step,
+        profile_steps);
   check(threads <= 1024, "train: threads is {}; at most 1024", threads);
   matmul_precision();
 }

@@ -69,12 +69,17 @@ struct TrainSettings {
   int64_t eval_steps = 200;
   int64_t eval_batches = 0;  // micro-batches of one evaluation; 0: the whole validation data
   int64_t save_steps = 200;
-  int64_t save_total_limit = 3;  // checkpoints kept; the newest and the best always are; 0: all
-  int64_t sample_steps = 0;      // a sample every so many steps; 0: with each evaluation
-  int64_t sample_tokens = 60;    // 0: no samples
-  std::string sample_prompt;     // empty: the start of the validation text
+  int64_t save_total_limit = 3;             // checkpoints kept; the newest and the best always are; 0: all
+  int64_t sample_steps = 0;                 // a sample every so many steps; 0: with each evaluation
+  int64_t sample_tokens = 60;               // 0: no samples
+  std::string sample_prompt;                // empty: the start of the validation text
+  std::vector<std::string> sample_prompts;  // several, instead
   uint64_t seed = 1;
   std::string float32_matmul_precision = "highest";  // highest, high, medium: PyTorch's names
+
+  std::string profile;             // a Chrome trace of a few steps goes here; empty: none
+  int64_t profile_first_step = 4;  // once kernels are compiled and buffers made
+  int64_t profile_steps = 3;
 
   std::string device = "auto";
   int64_t threads = 0;              // CPU workers; 0: all

@@ -4,15 +4,16 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/host.h"
-#include "generate/generator.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "train/schedule.h"
+#include "train/step_profile.h"
 #include "train/step_settings.h"
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <numbers>
 
 namespace athanor::train {
 
@@ -47,6 +48,14 @@ std::string list_documents(const std::vector<int64_t>& documents) {
   return fmt::format("document{} {}{}", documents.size() == 1 ? "" : "s", fmt::join(shown, ", "), more);
 }
 
+std::vector<int32_t> bytes_of_tokens(const data::Tokenizer& tokenizer, int64_t vocabulary) {
+  std::vector<int32_t> bytes(static_cast<size_t>(std::max(vocabulary, tokenizer.vocab_size())), 0);
+  for (uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (!tokenizer.is_special(id)) bytes[id] = static_cast<int32_t>(tokenizer.token_bytes(id).size());
+  }
+  return bytes;
+}
+
 std::string duration(double seconds) {
   const int64_t total = std::max<int64_t>(0, std::llround(seconds));
   if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
@@ -75,6 +84,7 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
     unigram_loss_ =
         data::unigram_loss(loader_.train_stream(), loader_.validation_stream(), settings_.model_config.vocab_size);
   }
+  token_bytes_ = bytes_of_tokens(data_.tokenizer, settings_.model_config.vocab_size);
   restart();
 }
 
@@ -117,6 +127,7 @@ void Trainer::resume(const WholeCheckpoint& checkpoint) {
 void Trainer::open_logs() {
   metrics_.emplace(run_.metrics(), step_);
   samples_.emplace(run_.samples(), step_);
+  events_.emplace(run_.path(), step_);
 }
 
 TrainResult Trainer::run(const TrainHooks& hooks) {
@@ -126,26 +137,31 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.was_stopped_early = settings_.patience > 0 && stale_evaluations_ >= settings_.patience;
   result.was_finished = step_ >= settings_.max_steps || result.was_stopped_early;
   open_logs();
+  StepProfile profile(settings_.profile, settings_.profile_first_step, settings_.profile_steps);
   loop_start_ = last_report_time_ = now_seconds();
   loop_first_step_ = step_;
 
   while (step_ < settings_.max_steps && !result.was_interrupted && !result.was_stopped_early) {
+    profile.before_step(stream_, step_ + 1);
     do_step(step_);
     if (const std::optional<StepReport> before = train_step_.drain()) {
       const Verdict verdict = judge(*before, step_);
       report(*before, step_, std::nullopt);
       if (verdict == Verdict::Trouble) {
+        profile.after_step(stream_, step_ + 1);
         roll_back(guard_.state().first_bad_step - 1, hooks);
         continue;
       }
       show_progress(hooks, *before, step_);
     }
     train_step_.apply(rate_at(step_), guard_.largest_norm());
+    profile.after_step(stream_, step_ + 1);
     step_ += 1;
     result.was_interrupted = hooks.should_stop && hooks.should_stop();
     if (!finish_step(result, hooks)) result.was_interrupted = result.was_stopped_early = false;
   }
   if (hooks.progress) hooks.progress("");
+  profile.finish(stream_);
   if (unproved_step_ >= 0) remove_old();
   result.step = step_;
   result.train_loss = train_loss_;
@@ -153,7 +169,8 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.seconds = now_seconds() - loop_start_;
   result.tokens_per_second = rate_;
   result.device_peak_bytes = device_.memory().peak_bytes;
-  result.sample = sample_;
+  result.samples = last_samples_;
+  result.bits_per_byte = bits_per_byte_;
   return result;
 }
 
@@ -186,7 +203,7 @@ bool Trainer::finish_step(TrainResult& result, const TrainHooks& hooks) {
                    stale_evaluations_, step_, *best_val_loss_);
         saves = saves || (settings_.patience > 0 && stale_evaluations_ == 0) || result.was_stopped_early;
       }
-      if (samples) write_sample(step_);
+      if (samples) write_samples(step_);
       // What may be ruined is no checkpoint to go back to; a run that ends here has no other choice.
       const bool is_suspicious = guard_.state().bad_in_row > 0 && !is_last && !result.was_interrupted;
       if (saves && is_suspicious) log_warning("step {}: no checkpoint, since the step was bad", step_);
@@ -323,8 +340,20 @@ void Trainer::report(const StepReport& report, int64_t step, std::optional<doubl
   line["tokens_per_second"] = std::round(rate_ * 10) / 10;
   line["trained_tokens"] = reported_tokens_;
   if (report.outcome != StepOutcome::Applied) line["refused"] = reason_of(report.outcome);
-  if (val_loss) line["val_loss"] = *val_loss;
+  if (val_loss) {
+    line["val_loss"] = *val_loss;
+    line["bits_per_byte"] = bits_per_byte_;
+  }
   metrics_->append(line.dump());
+  std::vector<EventFile::Scalar> scalars{{"train/loss", report.loss},
+                                         {"train/grad_norm", report.gradient_norm},
+                                         {"train/lr", report.learning_rate},
+                                         {"train/tokens_per_second", rate_}};
+  if (val_loss) {
+    scalars.push_back({"val/loss", *val_loss});
+    scalars.push_back({"val/bits_per_byte", bits_per_byte_});
+  }
+  events_->add(step, scalars);
 }
 
 void Trainer::show_progress(const TrainHooks& hooks, const StepReport& report, int64_t step) {
@@ -341,37 +370,28 @@ double Trainer::evaluate() {
   const int64_t blocks = loader_.validation_blocks();
   const int64_t most = settings_.eval_batches == 0 ? blocks : std::min(blocks, settings_.eval_batches * rows);
   Evaluation evaluation(stream_, model_, settings_.matmul_precision());
+  int64_t targets = 0;
+  int64_t bytes = 0;
   for (int64_t first = 0; first < most; first += rows) {
     const int64_t count = std::min(rows, most - first);
     const data::Batch batch = loader_.validation_batch(first, count);
     evaluation.add(batch.tokens, batch.targets, {count, settings_.max_length, 0, batch.first_keys});
+    targets += batch.num_targets();
+    for (const int32_t target : batch.targets) {
+      if (target != data::kNoTarget) bytes += token_bytes_[static_cast<size_t>(target)];
+    }
   }
-  return evaluation.mean_loss();
+  const double loss = evaluation.mean_loss();
+  bits_per_byte_ =
+      loss * static_cast<double>(targets) / std::numbers::ln2 / static_cast<double>(std::max<int64_t>(1, bytes));
+  return loss;
 }
 
-void Trainer::write_sample(int64_t step) {
-  std::vector<uint32_t> prompt;
-  if (!settings_.sample_prompt.empty()) {
-    prompt = data_.tokenizer.encode(settings_.sample_prompt);
-  } else {
-    const data::TokenStream& text = loader_.has_validation() ? loader_.validation_stream() : loader_.train_stream();
-    prompt.resize(static_cast<size_t>(std::min<int64_t>(8, text.size())));
-    text.read(0, prompt);
-  }
-  const int64_t room = settings_.model_config.max_position_embeddings - static_cast<int64_t>(prompt.size());
-  if (room <= 0) return;
-  generate::Generator generator(stream_, model_, data_.tokenizer);
-  generate::GenerateOptions options;
-  options.max_tokens = std::min(settings_.sample_tokens, room);
-  options.sampler.seed = settings_.seed;
-  options.end_tokens = {data_.tokenizer.end_of_text()};
-  const std::string begin = data_.tokenizer.decode(prompt);
-  sample_ = begin + generator.generate(prompt, options).text;
-  nlohmann::ordered_json line;
-  line["step"] = step;
-  line["prompt"] = begin;
-  line["text"] = sample_;
-  samples_->append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+void Trainer::write_samples(int64_t step) {
+  const data::TokenStream& training = loader_.train_stream();
+  last_samples_ = train::write_samples(stream_, model_, data_.tokenizer, settings_, training,
+                                       loader_.has_validation() ? loader_.validation_stream() : training);
+  for (const Sample& sample : last_samples_) samples_->append(sample.json(step));
 }
 
 void Trainer::save(std::optional<double> val_loss) {

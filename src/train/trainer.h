@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "train/checkpoint.h"
+#include "train/event_file.h"
 #include "train/guard.h"
 #include "train/prepare.h"
+#include "train/samples.h"
 #include "train/settings.h"
 #include "train/train_step.h"
 
@@ -27,7 +29,8 @@ struct TrainResult {
   double seconds = 0;       // of this call's loop
   double tokens_per_second = 0;
   int64_t device_peak_bytes = 0;  // most that the device layer held
-  std::string sample;             // the last one written
+  std::vector<Sample> samples;    // the last ones written
+  double bits_per_byte = 0;       // of the last evaluation
 };
 
 struct TrainHooks {
@@ -61,7 +64,7 @@ class Trainer {
   void remove_old();
   void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
   double evaluate();
-  void write_sample(int64_t step);
+  void write_samples(int64_t step);
   void save(std::optional<double> val_loss);
   bool is_due(int64_t every) const;
   void show_progress(const TrainHooks& hooks, const StepReport& report, int64_t step);
@@ -78,6 +81,8 @@ class Trainer {
   TrainStep train_step_;
   std::optional<JsonLines> metrics_;
   std::optional<JsonLines> samples_;
+  std::optional<EventFile> events_;
+  std::vector<int32_t> token_bytes_;  // of each id; special ones have none
 
   int64_t step_ = 0;             // completed
   int64_t trained_tokens_ = 0;   // of steps that were begun
@@ -89,7 +94,8 @@ class Trainer {
   Guard guard_;
   // The newest checkpoint while no later step has shown that it is good: until then no older one is removed. -1: none.
   int64_t unproved_step_ = -1;
-  std::string sample_;
+  double bits_per_byte_ = 0;  // of the last evaluation
+  std::vector<Sample> last_samples_;
   double loop_start_ = 0;
   int64_t loop_first_step_ = 0;
   double rate_ = 0;  // tokens a second, smoothed
