@@ -55,6 +55,7 @@ class TrainStep {
   const Optimizer& optimizer() const { return *optimizer_; }
   /// nullptr when there is none.
   WeightAverage* average() { return average_ ? &*average_ : nullptr; }
+  const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
 
  private:
   struct Pending {
