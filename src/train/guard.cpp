@@ -63,6 +63,7 @@ std::string GuardState::to_json() const {
   object["first_bad_step"] = first_bad_step;
   object["rate_factor"] = rate_factor;
   object["rollbacks"] = rollbacks;
+  object["skipped_batches"] = skipped_batches;
   return object.dump();
 }
 
@@ -78,6 +79,10 @@ GuardState GuardState::from_json(const std::string& text, const std::string& sou
   state.first_bad_step = static_cast<int64_t>(number("first_bad_step"));
   state.rate_factor = number("rate_factor");
   state.rollbacks = static_cast<int64_t>(number("rollbacks"));
+  // An older version took the same batches again.
+  if (object.contains("skipped_batches")) state.skipped_batches = static_cast<int64_t>(number("skipped_batches"));
+  check(state.skipped_batches >= 0, "{}: guard.skipped_batches is {}; the checkpoint was altered, take another", source,
+        state.skipped_batches);
   if (object.contains("mean_loss") && object["mean_loss"].is_number()) state.mean_loss = number("mean_loss");
   const auto norms = object.find("norms");
   check(norms != object.end() && norms->is_array() && norms->size() <= kMostNorms,

@@ -134,6 +134,9 @@ std::vector<SettingKey> make_keys() {
       model_integer("max_position_embeddings", "longest context in tokens", &M::max_position_embeddings),
       model_number("rms_norm_eps", "added under the root of the norms", &M::rms_norm_eps),
       model_number("rope_theta", "base of the rotary frequencies", &M::rope_theta),
+      model_number("embd_pdrop", "share of the embedding's values that training drops", &M::embd_pdrop),
+      model_number("resid_pdrop", "share of what attention and feed-forward add that training drops", &M::resid_pdrop),
+      model_number("attention_dropout", "of attention's probabilities; 0 only", &M::attention_dropout),
       key(
           "model_config.tie_word_embeddings", "the head is the embedding table",
           [](S& s, const std::string& value) { s.model_config.tie_word_embeddings = parse_boolean(value); },
@@ -172,6 +175,9 @@ std::vector<SettingKey> make_keys() {
       integer("guard_rollbacks", "rollbacks until the run stops", &S::guard_rollbacks),
       integer("patience", "stop after so many evaluations without a lower val_loss; 0: never", &S::patience),
       integer("logging_steps", "a line of metrics.jsonl every so many steps", &S::logging_steps),
+      integer("log_layer_norms_steps",
+              "norms of each tensor's gradient, weights and update every so many steps; 0: never",
+              &S::log_layer_norms_steps),
       integer("eval_steps", "validation loss every so many steps; 0: at the end only", &S::eval_steps),
       integer("eval_batches", "micro-batches of one evaluation; 0: all validation data", &S::eval_batches),
       integer("save_steps", "a checkpoint every so many steps; 0: at the end only", &S::save_steps),
@@ -379,6 +385,7 @@ void TrainSettings::validate() const {
         lr_scheduler_type);
   check(decay_ratio > 0 && decay_ratio <= 1, "train: decay_ratio is {}; it must lie above 0 and at most at 1",
         decay_ratio);
+  model_config.check_can_train("train: model_config");
   optimizer_kind(optim);
   check_optimization();
   check(learning_rate > 0 && learning_rate <= 1e3,

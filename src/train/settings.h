@@ -66,6 +66,8 @@ struct TrainSettings {
   int64_t patience = 0;                   // evaluations without a lower val_loss until the run stops; 0: never
 
   int64_t logging_steps = 1;
+  int64_t log_layer_norms_steps =
+      0;  // norms of each tensor's gradient, weights and update every so many steps; 0: never
   int64_t eval_steps = 200;
   int64_t eval_batches = 0;  // micro-batches of one evaluation; 0: the whole validation data
   int64_t save_steps = 200;

@@ -5,12 +5,10 @@
 #include "base/fault.h"
 #include "base/host.h"
 #include "kernels/cross_entropy/cross_entropy.h"
+#include "train/compute_peak.h"
 #include "train/schedule.h"
 #include "train/step_profile.h"
 #include "train/step_settings.h"
-
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <numbers>
@@ -25,20 +23,24 @@ GuardSettings guard_settings(const TrainSettings& settings) {
   return {settings.guard_outlier, settings.max_grad_norm, settings.guard_patience};
 }
 
-/// "documents 3, 9, 12 and 40 more"
-std::string list_documents(const std::vector<int64_t>& documents) {
-  constexpr size_t kMost = 8;
-  const std::span<const int64_t> shown = std::span(documents).first(std::min(documents.size(), kMost));
-  const std::string more = documents.size() > kMost ? fmt::format(" and {} more", documents.size() - kMost) : "";
-  return fmt::format("document{} {}{}", documents.size() == 1 ? "" : "s", fmt::join(shown, ", "), more);
-}
-
 std::vector<int32_t> bytes_of_tokens(const data::Tokenizer& tokenizer, int64_t vocabulary) {
   std::vector<int32_t> bytes(static_cast<size_t>(std::max(vocabulary, tokenizer.vocab_size())), 0);
   for (uint32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     if (!tokenizer.is_special(id)) bytes[id] = static_cast<int32_t>(tokenizer.token_bytes(id).size());
   }
   return bytes;
+}
+
+std::vector<std::string> names_of(const nn::Parameters& parameters) {
+  std::vector<std::string> names;
+  for (const nn::Parameter& parameter : parameters.all()) names.push_back(parameter.spec.name);
+  return names;
+}
+
+double flops_per_step(const TrainSettings& settings) {
+  const int64_t tokens =
+      settings.per_device_train_batch_size * settings.gradient_accumulation_steps * settings.max_length;
+  return settings.model_config.training_flops_per_token(settings.max_length) * static_cast<double>(tokens);
 }
 
 }  // namespace
@@ -55,12 +57,13 @@ Trainer::Trainer(device::Device& device, TrainSettings settings, PreparedData da
       run_(std::move(run)),
       loader_(data_.tokens, loader_options(settings_, data_)),
       data_hash_(hash_of(data_)),
+      compute_peak_(measure_compute_peak(stream_, settings_.matmul_precision())),
       model_(stream_, settings_.model_config, nn::Trained::Yes, precision_of(settings_)),
       train_step_(stream_, model_, optimizer_settings(settings_), recompute_of(settings_), loss_terms(settings_),
                   settings_.ema_decay, settings_.matmul_precision()),
       writer_(run_, {model_, train_step_.optimizer(), train_step_.average()}, data_.tokenizer,
               settings_.save_in_background),
-      log_(run_, settings_.logging_steps),
+      log_(run_, settings_.logging_steps, names_of(model_.parameters()), {flops_per_step(settings_), compute_peak_}),
       guard_(guard_settings(settings_)) {
   if (loader_.has_validation()) {
     unigram_loss_ =
@@ -112,7 +115,7 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.unigram_loss = unigram_loss_;
   result.was_stopped_early = settings_.patience > 0 && stale_evaluations_ >= settings_.patience;
   result.was_finished = step_ >= settings_.max_steps || result.was_stopped_early;
-  log_.open(step_, trained_tokens_);
+  if (!result.was_finished) log_.open(step_, trained_tokens_);
   StepProfile profile(settings_.profile, settings_.profile_first_step, settings_.profile_steps);
   const double start = now_seconds();
 
@@ -129,7 +132,7 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
       }
       log_.show_progress(hooks.progress, *before, step_, settings_.max_steps, val_loss_);
     }
-    train_step_.apply(rate_at(step_), guard_.largest_norm());
+    train_step_.apply(rate_at(step_), guard_.largest_norm(), norms_of(step_));
     profile.after_step(stream_, step_ + 1);
     step_ += 1;
     writer_.poll();
@@ -149,6 +152,7 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
   result.device_peak_bytes = device_.memory().peak_bytes;
   result.samples = last_samples_;
   result.bits_per_byte = bits_per_byte_;
+  result.mfu = log_.mfu();
   return result;
 }
 
@@ -162,6 +166,11 @@ bool Trainer::finish_step(TrainResult& result, const TrainHooks& hooks) {
 
   const std::optional<StepReport> own = train_step_.drain();
   const Verdict verdict = own ? judge(*own, step_) : Verdict::Good;
+  if (is_last && verdict != Verdict::Trouble && last_update_is_bad()) {
+    if (own) report(*own, step_, std::nullopt);
+    roll_back(step_, hooks);
+    return false;
+  }
   std::optional<EvaluationReport> evaluation;
   {
     const ShownAverage shown(stream_, verdict == Verdict::Trouble ? nullptr : train_step_.average());
@@ -204,6 +213,27 @@ void Trainer::note_val_loss(double val_loss) {
   stale_evaluations_ = is_best ? 0 : stale_evaluations_ + 1;
 }
 
+bool Trainer::last_update_is_bad() {
+  const int64_t still_allowed = settings_.guard_patience - guard_.state().bad_in_row;
+  if (settings_.guard_patience == 0 || still_allowed <= 0) return false;
+  double loss = 0;
+  for (int64_t i = 0; i < still_allowed; ++i) {
+    Evaluation evaluation(stream_, model_, settings_.matmul_precision());
+    int64_t targets = 0;
+    for (const data::Batch& batch : batches_of(step_ + i)) {
+      if (batch.num_targets() > 0) evaluation.add(batch.tokens, batch.targets, rows_of(batch));
+      targets += batch.num_targets();
+    }
+    if (targets == 0) return false;
+    loss = evaluation.mean_loss();
+    if (!guard_.loss_is_bad(loss)) return false;
+  }
+  log_warning(
+      "step {}: with its weights the loss of the next batches is {:.4g}, far above the {:.4f} of the steps before",
+      step_, loss, guard_.state().mean_loss.value_or(0));
+  return true;
+}
+
 double Trainer::rate_at(int64_t step) const {
   constexpr double kHuge = 1e3;
   if (fault_due("huge-rate")) return kHuge;
@@ -220,28 +250,12 @@ Verdict Trainer::judge(const StepReport& report, int64_t step) {
 
 void Trainer::warn_of(const StepReport& report, int64_t step, bool loss_is_bad) const {
   const int64_t rows = settings_.per_device_train_batch_size * settings_.gradient_accumulation_steps;
-  const std::string where = fmt::format("rows {} to {} of the run, {}", (step - 1) * rows, step * rows - 1,
-                                        list_documents(loader_.documents(step - 1, rows)));
-  switch (report.outcome) {
-    case StepOutcome::NoTargets:
-      log_warning("step {}: no token of the batch counts for the loss; nothing was changed ({})", step, where);
-      break;
-    case StepOutcome::NotFinite:
-      log_warning("step {}: a gradient is not finite, first in {}; the step changed nothing ({})", step,
-                  report.worst_tensor, where);
-      break;
-    case StepOutcome::Outlier:
-      log_warning(
-          "step {}: the gradients' norm is {:.4g}, above {} times the usual, largest in {}; the step changed nothing "
-          "({})",
-          step, report.gradient_norm, settings_.guard_outlier, report.worst_tensor, where);
-      break;
-    case StepOutcome::Applied:
-      break;
-  }
-  if (loss_is_bad)
-    log_warning("step {}: the loss is {:.4g}, far above the {:.4f} of the steps before ({})", step, report.loss,
-                guard_.state().mean_loss.value_or(0), where);
+  const int64_t batch = step - 1 + guard_.state().skipped_batches;
+  const std::string where = fmt::format("rows {} to {} of the run, {}", batch * rows, (batch + 1) * rows - 1,
+                                        list_documents(loader_.documents(batch, rows)));
+  const double usual_loss = guard_.state().mean_loss.value_or(0);
+  warn_of_step(report, step, where, settings_.guard_outlier,
+               loss_is_bad ? std::optional<double>(usual_loss) : std::nullopt);
 }
 
 void Trainer::roll_back(int64_t below, const TrainHooks& hooks) {
@@ -268,11 +282,15 @@ void Trainer::roll_back(int64_t below, const TrainHooks& hooks) {
   GuardState state = guard_.state();
   state.rollbacks = trouble.rollbacks + 1;
   state.rate_factor = trouble.rate_factor * kFactor;
+  // Data that were bad once are bad again, so what was seen since is left out.
+  const int64_t skipped = from - step_;
+  state.skipped_batches = trouble.skipped_batches + skipped;
   guard_.set_state(state);
   log_.open(step_, trained_tokens_);
   log_warning(
-      "step {}: the run goes back to {} (step {}) and on with {:g} of the learning rate (rollback {} of at most {})",
-      from, target, step_, state.rate_factor, state.rollbacks, settings_.guard_rollbacks);
+      "step {}: the run goes back to {} (step {}) and on with {:g} of the learning rate (rollback {} of at most {}); "
+      "the {} batches taken since are left out",
+      from, target, step_, state.rate_factor, state.rollbacks, settings_.guard_rollbacks, skipped);
 }
 
 void Trainer::remove_old() {
@@ -292,20 +310,32 @@ std::string Trainer::data_order() const {
   return loader_.order_name(settings_.per_device_train_batch_size * settings_.gradient_accumulation_steps);
 }
 
-void Trainer::do_step(int64_t step) {
+std::vector<data::Batch> Trainer::batches_of(int64_t step) const {
   const int64_t rows = settings_.per_device_train_batch_size;
   const int64_t all_rows = rows * settings_.gradient_accumulation_steps;
-  // The number of targets of the whole step is known before its first backward pass.
+  const int64_t number = step + guard_.state().skipped_batches;
   std::vector<data::Batch> batches;
+  for (int64_t micro = 0; micro < settings_.gradient_accumulation_steps; ++micro)
+    batches.push_back(loader_.batch(number, all_rows, micro * rows, rows));
+  return batches;
+}
+
+nn::Rows Trainer::rows_of(const data::Batch& batch) const {
+  return {settings_.per_device_train_batch_size, settings_.max_length, 0, batch.first_keys};
+}
+
+TrainStep::MeasureNorms Trainer::norms_of(int64_t step) const {
+  const int64_t every = settings_.log_layer_norms_steps;
+  return every > 0 && (step + 1) % every == 0 ? TrainStep::MeasureNorms::Yes : TrainStep::MeasureNorms::No;
+}
+
+void Trainer::do_step(int64_t step) {
+  // The number of targets of the whole step is known before its first backward pass.
+  const std::vector<data::Batch> batches = batches_of(step);
   int64_t targets = 0;
-  for (int64_t micro = 0; micro < settings_.gradient_accumulation_steps; ++micro) {
-    batches.push_back(loader_.batch(step, all_rows, micro * rows, rows));
-    targets += batches.back().num_targets();
-  }
-  train_step_.begin(targets);
-  for (const data::Batch& batch : batches) {
-    train_step_.add(batch.tokens, batch.targets, {rows, settings_.max_length, 0, batch.first_keys});
-  }
+  for (const data::Batch& batch : batches) targets += batch.num_targets();
+  train_step_.begin(targets, settings_.seed, step);
+  for (const data::Batch& batch : batches) train_step_.add(batch.tokens, batch.targets, rows_of(batch));
   trained_tokens_ += targets;
 }
 

@@ -31,6 +31,7 @@ struct TrainResult {
   int64_t device_peak_bytes = 0;  // most that the device layer held
   std::vector<Sample> samples;    // the last ones written
   double bits_per_byte = 0;       // of the last evaluation
+  double mfu = 0;                 // share of the device's compute peak (train/compute_peak.h), over the last steps
 };
 
 struct TrainHooks {
@@ -50,11 +51,18 @@ class Trainer {
 
  private:
   void do_step(int64_t step);
+  /// The batches of a step, micro-batch by micro-batch.
+  std::vector<data::Batch> batches_of(int64_t step) const;
+  nn::Rows rows_of(const data::Batch& batch) const;
+  TrainStep::MeasureNorms norms_of(int64_t step) const;
   std::string data_order() const;
   double rate_at(int64_t step) const;
   Verdict judge(const StepReport& report, int64_t step);
   void warn_of(const StepReport& report, int64_t step, bool loss_is_bad) const;
-  /// To the newest whole checkpoint of a step below `below`, or to the beginning, with half the rate; or throws the Error that ends the run.
+  /// What the step after the last one would have shown: with guard_patience, true when so many batches in a row have a bad loss.
+  bool last_update_is_bad();
+  /// To the newest whole checkpoint of a step below `below`, or to the beginning, with half the rate and the batches that come next; or throws
+  /// the Error that ends the run.
   void roll_back(int64_t below, const TrainHooks& hooks);
   void restart();
   /// Runs validation, samples and checkpoint as they are due after step_ steps; false when the run must be rolled back.
@@ -78,6 +86,7 @@ class Trainer {
   data::Loader loader_;
   std::string data_hash_;
   double unigram_loss_ = 0;
+  double compute_peak_;  // measured before the model is there, since that takes memory of its own
   nn::Llama model_;
   TrainStep train_step_;
   CheckpointWriter writer_;
