@@ -45,8 +45,8 @@ packages_wanted() {
     if [ "$own_mesa" = yes ]; then
       echo mesa-vulkan-drivers
     else
-      # What libvulkan_lvp.so of bookworm-backports links to.
-      echo libllvm15 libzstd1 libdrm2 libexpat1 libxcb1 libxcb-randr0 libx11-xcb1 libxcb-dri3-0 libxcb-present0 \
+      # What libvulkan_lvp.so and libvulkan_radeon.so of bookworm-backports link to.
+      echo libllvm15 libelf1 libdrm-amdgpu1 libzstd1 libdrm2 libexpat1 libxcb1 libxcb-randr0 libx11-xcb1 libxcb-dri3-0 libxcb-present0 \
         libxcb-xfixes0 libxcb-sync1 libxcb-shm0 libxshmfence1 libwayland-client0
     fi
   fi

@@ -136,6 +136,7 @@ void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progre
         "bench kernels: --float32-matmul-precision is \"{}\"; known are highest, high and medium", settings.precision);
   const std::vector<kernels::KernelInfo> table = chosen_kernels(settings.filter);
   settings.device.kernel_files = train::read_kernel_files(settings.kernel_files);
+  settings.device.rounds_factors = settings.precision != name_of(kernels::MatMulPrecision::Highest);
   const std::unique_ptr<device::Device> device = open_device_and_say(settings.device);
   const bool is_fast = device->info().backend == device::Backend::WebGpu && !device->info().is_software;
   if (settings.bytes == 0) settings.bytes = int64_t{is_fast ? 256 : 16} << 20;

@@ -32,6 +32,7 @@ std::unique_ptr<device::Device> open_device_of(const train::TrainSettings& setti
   options.name = settings.device;
   options.threads = static_cast<int>(settings.threads);
   options.kernel_files = train::read_kernel_files(settings.kernel);
+  options.rounds_factors = settings.matmul_precision() != kernels::MatMulPrecision::Highest;
   return open_device_and_say(options);
 }
 

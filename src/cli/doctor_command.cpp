@@ -1,6 +1,7 @@
 // Runs the kernels' own cases on every device and compares with their plain loops; a wrong kernel makes the exit code 1.
 #include "cli/doctor_command.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/host.h"
@@ -25,6 +26,7 @@ using nlohmann::ordered_json;
 struct DoctorSettings {
   device::DeviceOptions device;
   std::vector<std::string> kernel_files;
+  std::string filter;  // of kernels' names
   bool all_cases = false;
   bool json = false;
 };
@@ -155,6 +157,7 @@ DeviceCheck check_device(const std::string& name, device::Device& device, const 
   result.info = device.info();
   const double start = now_seconds();
   for (const kernels::KernelInfo& kernel : kernels::all_kernels()) {
+    if (kernel.name.find(settings.filter) == std::string::npos) continue;
     KernelCheck& check = result.kernels.emplace_back();
     check.kernel = kernel.name;
     progress(fmt::format("{}: {}", name, kernel.name));
@@ -299,6 +302,11 @@ void print_absent(const device::DeviceList& list, bool has_webgpu) {
 }
 
 void run_doctor(const DoctorSettings& settings, bool has_device, const ProgressSink& progress) {
+  const std::vector<kernels::KernelInfo> table = kernels::all_kernels();
+  check(std::any_of(
+            table.begin(), table.end(),
+            [&](const kernels::KernelInfo& kernel) { return kernel.name.find(settings.filter) != std::string::npos; }),
+        "doctor: no kernel's name holds \"{}\"; `athanor kernels` lists them", settings.filter);
   if (!settings.json) {
     print("athanor {}\nsystem: {}, {}, {}, {} threads, {} memory\nBLAS: {}\n", ATHANOR_VERSION, system_name(),
           processor_family(), cpu_name(), available_threads(), human_bytes(total_memory_bytes()),
@@ -336,6 +344,7 @@ void add_doctor_command(CLI::App& app) {
   const auto settings = std::make_shared<DoctorSettings>();
   CLI::App* command = app.add_subcommand("doctor", "Show the devices and compare every kernel with its plain loop");
   add_device_options(*command, settings->device);
+  command->add_option("--filter", settings->filter, "Only kernels whose name holds this")->type_name("TEXT");
   command->add_flag("--all", settings->all_cases, "Every case of every kernel, not only the short ones");
   command->add_flag("--json", settings->json, "Print one JSON object");
   add_kernel_option(*command, settings->kernel_files);

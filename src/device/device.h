@@ -139,6 +139,8 @@ struct DeviceOptions {
   double batch_seconds = 0.2;   // bound of one submission
   int64_t memory_bytes = 0;     // --device-memory; 0: what the adapter tells
   std::vector<KernelFile> kernel_files;
+  bool rounds_factors =
+      false;  // what is run permits it: an adapter's first use is checked for that too (train/checked_device.h)
 };
 
 /// Opens the device that the options name. auto: the best hardware adapter through WebGPU; with none, or only a software one, the CPU.

@@ -16,8 +16,7 @@ struct KernelCase {
   std::string name;                                // "rows 257, columns 65"
   bool in_doctor = false;                          // short enough for a check on the user's device
   std::function<CaseResult(device::Stream&)> run;  // makes inputs, launches, compares with the plain loop
-  bool is_rounded =
-      false;  // of a precision below f32: no part of the check at an adapter's first use, as training's default is f32
+  bool is_rounded = false;  // of a precision below f32: checked at an adapter's first use only by runs that permit it
 };
 
 /// What `bench kernels` measures: one launch of the door on operands that were made beforehand.

@@ -29,27 +29,58 @@ Tensor attention(const Context& context, const Tensor& q, const Tensor& k, const
   Tensor out = empty(context.stream, q.shape(), "attention");
   const Tensor log_sum_exp =
       empty(context.stream, Shape{shape.batch * shape.length, shape.heads}, "attention log-sum-exp");
-  kernels::attention(context.stream,
-                     {q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(), shape.batch, shape.length,
-                      shape.heads, shape.kv_heads, head_dim, scale, shape.window, shape.soft_cap, first_key});
+  const kernels::MatMulPrecision precision = context.matmul_precision;
+  kernels::attention(context.stream, {q.buffer(),
+                                      k.buffer(),
+                                      v.buffer(),
+                                      out.buffer(),
+                                      log_sum_exp.buffer(),
+                                      shape.batch,
+                                      shape.length,
+                                      shape.heads,
+                                      shape.kv_heads,
+                                      head_dim,
+                                      scale,
+                                      shape.window,
+                                      shape.soft_cap,
+                                      first_key,
+                                      precision,
+                                      {q.kept_scale(), k.kept_scale(), v.kept_scale()}});
   if (is_recorded(context, {&q, &k, &v})) {
     out.set_needs_gradient(true);
-    context.tape->record(out, [q, k, v, out, log_sum_exp, shape, head_dim, scale, first_key](Stream& stream) {
-      const Contribution d_q(stream, q, "attention d_q");
-      const Contribution d_k(stream, k, "attention d_k");
-      const Contribution d_v(stream, v, "attention d_v");
-      // The kernel writes all three; what nobody needs is dropped.
-      const auto or_dropped = [&](const Contribution& wanted, const Tensor& of) {
-        return wanted.buffer() ? wanted.buffer() : stream.device().allocate(of.buffer().size_bytes(), "attention");
-      };
-      kernels::attention_backward(
-          stream, {out.gradient(), q.buffer(), k.buffer(), v.buffer(), out.buffer(), log_sum_exp.buffer(),
-                   or_dropped(d_q, q), or_dropped(d_k, k), or_dropped(d_v, v), shape.batch, shape.length, shape.heads,
-                   shape.kv_heads, head_dim, scale, shape.window, shape.soft_cap, first_key});
-      d_q.finish(stream);
-      d_k.finish(stream);
-      d_v.finish(stream);
-    });
+    context.tape->record(
+        out, [q, k, v, out, log_sum_exp, shape, head_dim, scale, first_key, precision](Stream& stream) {
+          const Contribution d_q(stream, q, "attention d_q");
+          const Contribution d_k(stream, k, "attention d_k");
+          const Contribution d_v(stream, v, "attention d_v");
+          // The kernel writes all three; what nobody needs is dropped.
+          const auto or_dropped = [&](const Contribution& wanted, const Tensor& of) {
+            return wanted.buffer() ? wanted.buffer() : stream.device().allocate(of.buffer().size_bytes(), "attention");
+          };
+          kernels::attention_backward(stream, {out.gradient(),
+                                               q.buffer(),
+                                               k.buffer(),
+                                               v.buffer(),
+                                               out.buffer(),
+                                               log_sum_exp.buffer(),
+                                               or_dropped(d_q, q),
+                                               or_dropped(d_k, k),
+                                               or_dropped(d_v, v),
+                                               shape.batch,
+                                               shape.length,
+                                               shape.heads,
+                                               shape.kv_heads,
+                                               head_dim,
+                                               scale,
+                                               shape.window,
+                                               shape.soft_cap,
+                                               first_key,
+                                               precision,
+                                               {q.kept_scale(), k.kept_scale(), v.kept_scale()}});
+          d_q.finish(stream);
+          d_k.finish(stream);
+          d_v.finish(stream);
+        });
   }
   return out;
 }

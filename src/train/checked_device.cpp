@@ -34,9 +34,9 @@ device::DeviceOptions options_for(device::DeviceOptions options, AdapterUse use)
   return options;
 }
 
-fs::path verdict_path(const fs::path& folder, const device::DeviceInfo& info) {
-  const std::string key =
-      fmt::format("{}\n{}\n{}\n{}", info.name, info.driver, info.library, kernels::shaders_digest());
+fs::path verdict_path(const fs::path& folder, const device::DeviceInfo& info, bool rounded) {
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", info.name, info.driver, info.library,
+                                      kernels::shaders_digest(), rounded ? "rounded" : "f32");
   return folder / (hash_hex(std::as_bytes(std::span(key))) + ".json");
 }
 
@@ -98,9 +98,9 @@ std::set<std::string> training_kernels(device::Device& device) {
   return names;
 }
 
-bool is_right(device::Stream& stream, const kernels::KernelInfo& kernel) {
+bool is_right(device::Stream& stream, const kernels::KernelInfo& kernel, bool rounded) {
   for (const kernels::KernelCase& kernel_case : kernel.cases) {
-    if (!kernel_case.in_doctor || kernel_case.is_rounded) continue;
+    if (!kernel_case.in_doctor || (kernel_case.is_rounded && !rounded)) continue;
     if (fault_due("wrong-kernel") || !kernel_case.run(stream).passed()) return false;
   }
   return true;
@@ -112,7 +112,7 @@ std::unique_ptr<device::Device> check_and_reduce(std::unique_ptr<device::Device>
                                                  AdapterVerdict& verdict) {
   const double start = now_seconds();
   for (;;) {
-    const std::vector<std::string> wrong = wrong_training_kernels(*device);
+    const std::vector<std::string> wrong = wrong_training_kernels(*device, options.rounds_factors);
     if (wrong.empty()) {
       log_info("first use of {}: the kernels of training are right ({:.1f} s){}", device->info().name,
                now_seconds() - start,
@@ -129,13 +129,13 @@ std::unique_ptr<device::Device> check_and_reduce(std::unique_ptr<device::Device>
 
 }  // namespace
 
-std::vector<std::string> wrong_training_kernels(device::Device& device) {
+std::vector<std::string> wrong_training_kernels(device::Device& device, bool rounded) {
   const std::set<std::string> needed = training_kernels(device);
   std::vector<std::string> wrong;
   for (const kernels::KernelInfo& kernel : kernels::all_kernels()) {
     if (!needed.contains(kernel.name)) continue;
     try {
-      if (!is_right(device.stream(), kernel)) wrong.push_back(kernel.name);
+      if (!is_right(device.stream(), kernel, rounded)) wrong.push_back(kernel.name);
     } catch (const Error& refused) {
       log_debug("{}: {}", kernel.name, refused.what());
       wrong.push_back(kernel.name);
@@ -150,7 +150,8 @@ std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions&
   if (info.backend == device::Backend::Cpu || !options.kernel_files.empty()) return device;
   if (info.is_software && !how.check_software) return device;
 
-  const fs::path path = verdict_path(how.cache.empty() ? cache_folder() / "adapters" : how.cache, info);
+  const fs::path path =
+      verdict_path(how.cache.empty() ? cache_folder() / "adapters" : how.cache, info, options.rounds_factors);
   AdapterVerdict verdict;
   if (const std::optional<AdapterVerdict> known = read_verdict(path)) {
     verdict = *known;

@@ -35,6 +35,7 @@ std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions&
                                                     const CheckedDevice& how = {});
 
 /// The names of the kernels that are wrong here, of those that a training step launches; empty when all are right.
-std::vector<std::string> wrong_training_kernels(device::Device& device);
+/// rounded: also where their factors may be rounded (float32_matmul_precision below highest).
+std::vector<std::string> wrong_training_kernels(device::Device& device, bool rounded = false);
 
 }  // namespace athanor::train

@@ -50,6 +50,18 @@ TEST(CheckedDevice, ChecksAnAdapterOnceAndKeepsTheVerdict) {
   EXPECT_THAT(opener.opened, ::testing::ElementsAre("webgpu+f16+subgroups", "webgpu+f16+subgroups"));
 }
 
+TEST(CheckedDevice, ChecksRoundedProductsWhenARunPermitsThem) {
+  if (!testing::is_webgpu()) return;
+  const TestFolder folder;
+  Opener opener;
+  open_checked_device(options_of("webgpu"), opener.how(folder.path()));
+  const NoFault none;
+  set_fault("wrong-kernel");  // the verdict on f32 says nothing of them
+  device::DeviceOptions options = options_of("auto");
+  options.rounds_factors = true;
+  EXPECT_EQ(open_checked_device(options, opener.how(folder.path()))->info().backend, device::Backend::Cpu);
+}
+
 TEST(CheckedDevice, LeavesOutWhatIsWrongAndThenTheAdapter) {
   if (!testing::is_webgpu()) return;
   const TestFolder folder;

@@ -21,6 +21,7 @@ device::DeviceOptions device_options(const TrainSettings& settings) {
   options.name = settings.device;
   options.threads = static_cast<int>(settings.threads);
   options.kernel_files = read_kernel_files(settings.kernel);
+  options.rounds_factors = settings.matmul_precision() != kernels::MatMulPrecision::Highest;
   return options;
 }
 

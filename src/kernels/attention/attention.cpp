@@ -3,6 +3,7 @@
 
 #include "kernels/attention/attention_internal.h"
 #include "kernels/attention/attention_reference.h"
+#include "kernels/attention/attention_units.h"
 #include "kernels/attention/soft_cap.h"
 #include "kernels/kernel_info.h"
 
@@ -92,6 +93,7 @@ void check_window_and_cap(std::string_view kernel, int64_t window, float soft_ca
 void attention(Stream& stream, const Attention& args) {
   check_inputs("attention", args);
   const device::KernelCost cost = attention_cost(args);
+  if (takes_matrix_units(stream, args)) return attention_on_matrix_units(stream, args, cost);
   const AttentionTiles tiles = tiles_of(args);
   launch(
       stream, "attention", cost, [&](auto& cpu) { attention_tiles_cpu(cpu, tiles); },
@@ -106,17 +108,20 @@ void attention_backward(Stream& stream, const AttentionBackward& args) {
   check_size(kKernel, "d_k", args.d_k, args.batch * args.length * args.kv_heads * args.head_dim);
   check_size(kKernel, "d_v", args.d_v, args.batch * args.length * args.kv_heads * args.head_dim);
   const device::KernelCost cost = attention_backward_cost(args);
+  if (takes_matrix_units(stream, args)) return attention_backward_on_matrix_units(stream, args, cost);
   launch(
       stream, kKernel, cost, [&](auto& cpu) { attention_backward_cpu(cpu, args); },
       [&](auto& webgpu) { attention_backward_webgpu(webgpu, args, cost); });
 }
 
 std::vector<KernelInfo> attention_kernels() {
+  const auto forward = [](Stream& stream, int64_t bytes) { return attention_bench(stream, bytes); };
+  const auto backward = [](Stream& stream, int64_t bytes) { return attention_backward_bench(stream, bytes); };
   return {
-      {"attention", "causal softmax(q k^T scale) v with grouped queries, online softmax", attention_cases(),
-       attention_bench},
+      {"attention", "causal softmax(q k^T scale) v with grouped queries, online softmax", attention_cases(), forward,
+       "", attention_bench},
       {"attention_backward", "gradients of attention for q, k and v, recomputed from log-sum-exp",
-       attention_backward_cases(), attention_backward_bench},
+       attention_backward_cases(), backward, "", attention_backward_bench},
   };
 }
 

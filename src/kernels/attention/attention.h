@@ -3,8 +3,17 @@
 #pragma once
 
 #include "device/device.h"
+#include "kernels/matmul/matmul_precision.h"
 
 namespace athanor::kernels {
+
+/// Where a caller keeps the scales of operands (max_magnitude) for the calls that read them again; nullptr: measured anew.
+struct AttentionScales {
+  device::Buffer* q = nullptr;
+  device::Buffer* k = nullptr;
+  device::Buffer* v = nullptr;
+  device::Buffer* d_out = nullptr;  // of the backward
+};
 
 /// Rows are tokens as the projections give them, batch entry b's position t in row b * T + t; heads lie side by side in a row, so
 /// nothing is transposed. Head h reads key/value head h / (H / Hkv).
@@ -28,6 +37,10 @@ struct Attention {
   int64_t window = 0;          // position t sees keys t - window + 1 .. t; 0: all up to t
   float soft_cap = 0;          // a score s becomes cap * tanh(s / cap); 0: none
   device::Buffer first_key{};  // (B*T) u32, or empty: one document a batch entry
+  /// Medium: factors and weights may be rounded to f16, which the matrix units take where the adapter has them, D is at most 64 and there
+  /// is no soft cap. All else is f32.
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  AttentionScales kept = {};
 };
 
 /// out[t] = sum of softmax_u(s[t, u]) * v[u] over the keys u that t sees, for each batch entry and head; s = scale * q[t].k[u] under the
@@ -55,6 +68,8 @@ struct AttentionBackward {
   int64_t window = 0;  // these three as in the forward
   float soft_cap = 0;
   device::Buffer first_key{};
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  AttentionScales kept = {};
 };
 
 /// With p = exp(s - log_sum_exp), delta[t] = d_out[t].out[t] and ds = p * (d_out[t].v[u] - delta[t]) * (1 - (s / cap)^2):

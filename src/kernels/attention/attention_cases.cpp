@@ -16,6 +16,8 @@ struct Case {
   AttentionRule rule;  // scale is 1 / sqrt(D)
   bool in_doctor = false;
   float magnitude = 1;
+  MatMulPrecision precision = MatMulPrecision::Highest;
+  float v_magnitude = 1;  // of v, and the inverse of d_out's, which f16 must be spared
 };
 
 // A batch entry of documents that start and end within tiles of 32 and at their edges, some of one token; the last `padding` rows see no
@@ -37,6 +39,24 @@ std::vector<uint32_t> twice(std::vector<uint32_t> first_keys) {
   const std::vector<uint32_t> once = first_keys;
   first_keys.insert(first_keys.end(), once.begin(), once.end());
   return first_keys;
+}
+
+// What the matrix units take: lengths around their tiles of 64 rows and 32 columns, groups of heads, widths up to 64; scores that grow late
+// in a row, so that the result is scaled anew; window, documents and padding; values that f16 cannot hold.
+void add_rounded_cases(std::vector<Case>& cases) {
+  constexpr MatMulPrecision kMedium = MatMulPrecision::Medium;
+  cases.push_back({{2, 97, 4, 2, 64}, {}, true, 1, kMedium});
+  cases.push_back({{1, 1, 2, 1, 64}, {}, false, 1, kMedium});
+  cases.push_back({{1, 64, 2, 2, 32}, {}, false, 1, kMedium});
+  cases.push_back({{2, 257, 3, 1, 48}, {}, false, 1, kMedium});
+  cases.push_back({{1, 200, 2, 1, 64}, {}, true, 3, kMedium, 1e5F});
+  cases.push_back({{1, 129, 2, 1, 20}, {}, false, 1, kMedium, 1e-8F});
+  cases.push_back({{1, 343, 2, 1, 64}, {.window = 65}, false, 1, kMedium});
+  cases.push_back({{2, 257, 2, 1, 64}, {.first_key = twice(documents(257, 35))}, false, 1, kMedium});
+  cases.push_back({{1, 197, 4, 2, 64}, {.window = 33, .first_key = documents(197, 70)}, true, 1, kMedium});
+  // Not theirs: a soft cap, wide heads.
+  cases.push_back({{1, 65, 2, 1, 64}, {.soft_cap = 3}, false, 1, kMedium});
+  cases.push_back({{1, 65, 2, 1, 128}, {}, false, 1, kMedium});
 }
 
 // Lengths around a tile of 32 and of 64, groups of 1, 2, 4 and 8 heads, widths divisible by four and not, up to 256; then windows around
@@ -71,6 +91,7 @@ std::vector<Case> all_cases() {
   }
   cases.push_back({{1, 70, 2, 1, 64}, {.window = 33, .soft_cap = 3, .first_key = documents(70, 3)}, true});
   cases.push_back({{1, 70, 2, 1, 6}, {.window = 9, .soft_cap = 3, .first_key = documents(70, 3)}, true});
+  add_rounded_cases(cases);
   for (Case& one : cases) one.rule.scale = 1 / std::sqrt(static_cast<double>(one.sizes.head_dim));
   return cases;
 }
@@ -82,6 +103,8 @@ std::string name_of(const Case& one) {
   if (one.rule.window > 0) name += fmt::format(", window {}", one.rule.window);
   if (one.rule.soft_cap > 0) name += fmt::format(", soft cap {}", one.rule.soft_cap);
   if (!one.rule.first_key.empty()) name += ", documents";
+  if (one.precision != MatMulPrecision::Highest) name = fmt::format("{}, {}", name_of(one.precision), name);
+  if (one.v_magnitude != 1) name += fmt::format(", values of {}", one.v_magnitude);
   if (one.magnitude > 1) name += fmt::format(", scores of {}", one.magnitude * one.magnitude);
   return name;
 }
@@ -96,14 +119,28 @@ void compare_log_sum_exp(CaseResult& result, std::vector<float> got, std::vector
   compare(result, "log_sum_exp", got, want, allowed);
 }
 
+AttentionInputs inputs_of(const Case& one) {
+  AttentionInputs inputs = attention_inputs(one.sizes, one.magnitude);
+  for (float& value : inputs.v) value *= one.v_magnitude;
+  for (float& value : inputs.d_out) value /= one.v_magnitude;
+  return inputs;
+}
+
+// Weights carry the scores' absolute error, in f16 as in f32.
+double allowed_error(const Case& one) {
+  const double largest_score = one.magnitude * one.magnitude;
+  if (one.precision != MatMulPrecision::Highest) return (1 + largest_score) * kAllowedF16Factors;
+  return allowed_attention(one.sizes.length, one.sizes.head_dim, largest_score);
+}
+
 CaseResult run_forward(device::Stream& stream, const Case& one) {
   const AttentionSizes& s = one.sizes;
-  const AttentionInputs inputs = attention_inputs(s, one.magnitude);
-  const AttentionOutputs got = run_attention(stream, s, one.rule, inputs, Directions::Forward);
+  const AttentionInputs inputs = inputs_of(one);
+  const AttentionOutputs got = run_attention(stream, s, one.rule, inputs, Directions::Forward, one.precision);
   const AttentionResult want =
       attention_reference(s, one.rule, to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
   CaseResult result;
-  const double bound = allowed_attention(s.length, s.head_dim, one.magnitude * one.magnitude);
+  const double bound = allowed_error(one);
   compare(result, "out", got.out, want.out, bound);
   compare_log_sum_exp(result, got.log_sum_exp, want.log_sum_exp, bound);
   return result;
@@ -111,13 +148,12 @@ CaseResult run_forward(device::Stream& stream, const Case& one) {
 
 CaseResult run_backward(device::Stream& stream, const Case& one) {
   const AttentionSizes& s = one.sizes;
-  const AttentionInputs inputs = attention_inputs(s, one.magnitude);
-  const AttentionOutputs got = run_attention(stream, s, one.rule, inputs);
+  const AttentionInputs inputs = inputs_of(one);
+  const AttentionOutputs got = run_attention(stream, s, one.rule, inputs, Directions::Both, one.precision);
   const AttentionGradients want = attention_backward_reference(
       s, one.rule, to_double(inputs.d_out), to_double(inputs.q), to_double(inputs.k), to_double(inputs.v));
   CaseResult result;
-  const double bound = allowed_attention(s.length, s.head_dim, one.magnitude * one.magnitude) +
-                       allowed_f32(s.length * s.heads / s.kv_heads);
+  const double bound = allowed_error(one) + allowed_f32(s.length * s.heads / s.kv_heads);
   // A row that sees one key, or one that outweighs all others, has a weight of 1, whose gradient is the difference of two equal terms.
   const bool cancels = one.rule.window == 1 || s.length == 1 || one.magnitude > 10;
   const double largest_term = cancels ? want.largest_term : 0;
@@ -130,7 +166,8 @@ CaseResult run_backward(device::Stream& stream, const Case& one) {
 std::vector<KernelCase> cases_of(CaseResult (*run)(device::Stream&, const Case&)) {
   std::vector<KernelCase> list;
   for (const Case& one : all_cases()) {
-    list.push_back({name_of(one), one.in_doctor, [run, one](device::Stream& stream) { return run(stream, one); }});
+    list.push_back({name_of(one), one.in_doctor, [run, one](device::Stream& stream) { return run(stream, one); },
+                    one.precision != MatMulPrecision::Highest});
   }
   return list;
 }
@@ -162,29 +199,31 @@ std::string bench_sizes(const Attention& args) {
 
 }  // namespace
 
-KernelBench attention_bench(device::Stream& stream, int64_t bytes) {
-  const Attention args = bench_operands(stream, bytes);
+KernelBench attention_bench(device::Stream& stream, int64_t bytes, MatMulPrecision precision) {
+  Attention args = bench_operands(stream, bytes);
+  args.precision = precision;
   return {bench_sizes(args), attention_cost(args), [&stream, args] { attention(stream, args); }};
 }
 
-KernelBench attention_backward_bench(device::Stream& stream, int64_t bytes) {
+KernelBench attention_backward_bench(device::Stream& stream, int64_t bytes, MatMulPrecision precision) {
   const Attention forward = bench_operands(stream, bytes);
   attention(stream, forward);
-  const AttentionBackward args{bench_values(stream, forward.q.size_bytes() / 4, 4),
-                               forward.q,
-                               forward.k,
-                               forward.v,
-                               forward.out,
-                               forward.log_sum_exp,
-                               stream.device().allocate(forward.q.size_bytes(), "bench d_q"),
-                               stream.device().allocate(forward.k.size_bytes(), "bench d_k"),
-                               stream.device().allocate(forward.v.size_bytes(), "bench d_v"),
-                               forward.batch,
-                               forward.length,
-                               forward.heads,
-                               forward.kv_heads,
-                               forward.head_dim,
-                               forward.scale};
+  AttentionBackward args{bench_values(stream, forward.q.size_bytes() / 4, 4),
+                         forward.q,
+                         forward.k,
+                         forward.v,
+                         forward.out,
+                         forward.log_sum_exp,
+                         stream.device().allocate(forward.q.size_bytes(), "bench d_q"),
+                         stream.device().allocate(forward.k.size_bytes(), "bench d_k"),
+                         stream.device().allocate(forward.v.size_bytes(), "bench d_v"),
+                         forward.batch,
+                         forward.length,
+                         forward.heads,
+                         forward.kv_heads,
+                         forward.head_dim,
+                         forward.scale};
+  args.precision = precision;
   return {bench_sizes(forward), attention_backward_cost(args), [&stream, args] { attention_backward(stream, args); }};
 }
 

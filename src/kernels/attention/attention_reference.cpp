@@ -134,7 +134,7 @@ AttentionInputs attention_inputs(const AttentionSizes& s, float magnitude) {
 }
 
 AttentionOutputs run_attention(device::Stream& stream, const AttentionSizes& s, const AttentionRule& rule,
-                               const AttentionInputs& inputs, Directions directions) {
+                               const AttentionInputs& inputs, Directions directions, MatMulPrecision precision) {
   const int64_t rows = s.batch * s.length;
   const int64_t queries = rows * s.heads * s.head_dim;
   const int64_t keys = rows * s.kv_heads * s.head_dim;
@@ -152,30 +152,32 @@ AttentionOutputs run_attention(device::Stream& stream, const AttentionSizes& s, 
                     rule.window,
                     static_cast<float>(rule.soft_cap)};
   if (!rule.first_key.empty()) forward.first_key = upload_values(stream, rule.first_key);
+  forward.precision = precision;
   attention(stream, forward);
   AttentionOutputs outputs;
   outputs.out = download_values(stream, forward.out);
   outputs.log_sum_exp = download_values(stream, forward.log_sum_exp);
   if (directions == Directions::Forward) return outputs;
 
-  const AttentionBackward backward{upload_values(stream, inputs.d_out),
-                                   forward.q,
-                                   forward.k,
-                                   forward.v,
-                                   forward.out,
-                                   forward.log_sum_exp,
-                                   poisoned(stream, queries),
-                                   poisoned(stream, keys),
-                                   poisoned(stream, keys),
-                                   s.batch,
-                                   s.length,
-                                   s.heads,
-                                   s.kv_heads,
-                                   s.head_dim,
-                                   forward.scale,
-                                   forward.window,
-                                   forward.soft_cap,
-                                   forward.first_key};
+  AttentionBackward backward{upload_values(stream, inputs.d_out),
+                             forward.q,
+                             forward.k,
+                             forward.v,
+                             forward.out,
+                             forward.log_sum_exp,
+                             poisoned(stream, queries),
+                             poisoned(stream, keys),
+                             poisoned(stream, keys),
+                             s.batch,
+                             s.length,
+                             s.heads,
+                             s.kv_heads,
+                             s.head_dim,
+                             forward.scale,
+                             forward.window,
+                             forward.soft_cap,
+                             forward.first_key};
+  backward.precision = precision;
   attention_backward(stream, backward);
   outputs.d_q = download_values(stream, backward.d_q);
   outputs.d_k = download_values(stream, backward.d_k);

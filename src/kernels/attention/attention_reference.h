@@ -56,7 +56,8 @@ struct AttentionOutputs {
 enum class Directions { Forward, Both };
 /// Uploads, launches attention and, if asked, attention_backward, downloads. Outputs are poisoned before.
 AttentionOutputs run_attention(device::Stream& stream, const AttentionSizes& sizes, const AttentionRule& rule,
-                               const AttentionInputs& inputs, Directions directions = Directions::Both);
+                               const AttentionInputs& inputs, Directions directions = Directions::Both,
+                               MatMulPrecision precision = MatMulPrecision::Highest);
 
 /// first_key of a batch entry packed with documents of these lengths.
 std::vector<uint32_t> first_keys_of(const std::vector<int64_t>& document_lengths);
@@ -67,7 +68,9 @@ double allowed_attention(int64_t keys, int64_t head_dim, double largest_score);
 
 std::vector<KernelCase> attention_cases();
 std::vector<KernelCase> attention_backward_cases();
-KernelBench attention_bench(device::Stream& stream, int64_t bytes);
-KernelBench attention_backward_bench(device::Stream& stream, int64_t bytes);
+KernelBench attention_bench(device::Stream& stream, int64_t bytes,
+                            MatMulPrecision precision = MatMulPrecision::Highest);
+KernelBench attention_backward_bench(device::Stream& stream, int64_t bytes,
+                                     MatMulPrecision precision = MatMulPrecision::Highest);
 
 }  // namespace athanor::kernels

@@ -282,7 +282,7 @@ TEST(Attention, PlainLoopHidesWhatIsOutsideTheWindowAndTheDocument) {
 TEST(AttentionBench, MakesOperandsOfTheAskedSizeThatRun) {
   device::Stream& stream = testing::stream();
   for (const auto make : {attention_bench, attention_backward_bench}) {
-    const KernelBench bench = make(stream, 1 << 18);
+    const KernelBench bench = make(stream, 1 << 18, MatMulPrecision::Medium);
     EXPECT_EQ(bench.sizes, "batch 1, length 64, heads 16 over 8, head width 64");
     EXPECT_GT(bench.cost.flops, 0);
     bench.launch();

@@ -30,8 +30,7 @@ namespace {
 constexpr uint32_t kTile = 32;   // TILE in attention_tiles.wgsl
 constexpr uint32_t kChunk = 32;  // columns of a row in workgroup memory at a time
 
-// Work of one launch: under 0.2 s on a device that reaches 20 GFLOP/s here, and 0.1 % of overhead on one that reaches 10 TFLOP/s.
-constexpr double kFlopsPerLaunch = 4e9;
+constexpr size_t kFirstGroup = 6;  // in Params of attention_tiles.wgsl
 
 // One text for all sizes but for CHUNKS; the scalar one where rows of a head are no whole vectors.
 Dispatch tile_dispatch(const TileKernel& names, std::string_view pass, const AttentionTiles& args) {
@@ -54,24 +53,44 @@ Dispatch tile_dispatch(const TileKernel& names, std::string_view pass, const Att
 // A binding that is not read still needs a buffer: q, which every kernel here reads anyway.
 Binding first_key_or_any(const AttentionTiles& args) { return read(args.first_key ? args.first_key : args.q); }
 
-// Records the dispatch, made by tile_dispatch, in as many launches as its work asks for.
-void dispatch_groups(WebGpuStream& stream, Dispatch dispatch, int64_t groups, const device::KernelCost& cost) {
-  constexpr size_t kFirstGroup = 6;
-  constexpr size_t kGroups = 7;
-  const int64_t launches = std::min(groups, 1 + static_cast<int64_t>(cost.flops / kFlopsPerLaunch));
+void dispatch_tiles(WebGpuStream& stream, const Dispatch& dispatch, int64_t groups, const device::KernelCost& cost) {
+  dispatch_groups(stream, dispatch, kFirstGroup, groups, cost, kAttentionFlopsPerLaunch);
+}
+
+}  // namespace
+
+void dispatch_groups(WebGpuStream& stream, Dispatch dispatch, size_t first_group, int64_t groups,
+                     const device::KernelCost& cost, double flops_per_launch) {
+  const int64_t launches = std::min(groups, 1 + static_cast<int64_t>(cost.flops / flops_per_launch));
   const int64_t each = ceil_div(groups, launches);
   for (int64_t first = 0; first < groups; first += each) {
     const int64_t count = std::min(each, groups - first);
     const double share = static_cast<double>(count) / static_cast<double>(groups);
-    dispatch.params[kFirstGroup] = to_u32(first, dispatch.kernel);
-    dispatch.params[kGroups] = to_u32(count, dispatch.kernel);
+    dispatch.params[first_group] = to_u32(first, dispatch.kernel);
+    dispatch.params[first_group + 1] = to_u32(count, dispatch.kernel);
     dispatch.grid = stream.fold(count);
     dispatch.cost = {cost.flops * share, cost.bytes * share};
     stream.dispatch(dispatch);
   }
 }
 
-}  // namespace
+Buffer backward_statistics(WebGpuStream& stream, const AttentionBackward& args) {
+  const bool vec4 = args.head_dim % 4 == 0;
+  const int64_t rows = args.batch * args.length * args.heads;
+  Buffer statistics = stream.device().allocate(rows * 8, "attention_backward statistics");
+  const double row_values = static_cast<double>(rows * args.head_dim);
+  Dispatch delta;
+  delta.kernel = "attention_backward";
+  delta.pass = "delta";
+  delta.variant = vec4 ? "portable" : "scalar";
+  delta.sources = {vec4 ? &lanes_4_wgsl : &lanes_1_wgsl, &attention_backward_delta_wgsl};
+  delta.bindings = {read(args.out), read(args.d_out), read(args.log_sum_exp), read_write(statistics)};
+  delta.params = {to_u32(rows, delta.kernel), to_u32(vec4 ? args.head_dim / 4 : args.head_dim, delta.kernel)};
+  delta.grid = stream.fold(ceil_div(rows, 8));
+  delta.cost = {2 * row_values, 8 * row_values};
+  stream.dispatch(delta);
+  return statistics;
+}
 
 void attention_tiles_webgpu(WebGpuStream& stream, const TileKernel& names, const AttentionTiles& args,
                             const device::KernelCost& cost) {
@@ -81,27 +100,13 @@ void attention_tiles_webgpu(WebGpuStream& stream, const TileKernel& names, const
   dispatch.bindings = {
       read(args.q),          read(args.k), read(args.v), read_write(args.out), read_write(args.log_sum_exp),
       first_key_or_any(args)};
-  dispatch_groups(stream, dispatch, ceil_div(args.length, kTile) * args.batch * args.heads, cost);
+  dispatch_tiles(stream, dispatch, ceil_div(args.length, kTile) * args.batch * args.heads, cost);
 }
 
 void attention_backward_webgpu(WebGpuStream& stream, const AttentionBackward& args, const device::KernelCost& cost) {
   constexpr std::string_view kKernel = "attention_backward";
   const bool vec4 = args.head_dim % 4 == 0;
-  const int64_t rows = args.batch * args.length * args.heads;
-  const Buffer statistics = stream.device().allocate(rows * 8, "attention_backward statistics");
-  const double row_values = static_cast<double>(rows * args.head_dim);
-
-  Dispatch delta;
-  delta.kernel = kKernel;
-  delta.pass = "delta";
-  delta.variant = vec4 ? "portable" : "scalar";
-  delta.sources = {vec4 ? &lanes_4_wgsl : &lanes_1_wgsl, &attention_backward_delta_wgsl};
-  delta.bindings = {read(args.out), read(args.d_out), read(args.log_sum_exp), read_write(statistics)};
-  delta.params = {to_u32(rows, kKernel), to_u32(vec4 ? args.head_dim / 4 : args.head_dim, kKernel)};
-  delta.grid = stream.fold(ceil_div(rows, 8));
-  delta.cost = {2 * row_values, 8 * row_values};
-  stream.dispatch(delta);
-
+  const Buffer statistics = backward_statistics(stream, args);
   const AttentionTiles tiles = tiles_of(args);
   const int64_t row_tiles = ceil_div(args.length, kTile) * args.batch;
   const std::vector<const ShaderSource*> sources = {
@@ -115,14 +120,14 @@ void attention_backward_webgpu(WebGpuStream& stream, const AttentionBackward& ar
   queries.sources.push_back(&attention_backward_q_wgsl);
   queries.bindings = {read(args.q),     read(args.k),         read(args.v),           read(args.d_out),
                       read(statistics), read_write(args.d_q), first_key_or_any(tiles)};
-  dispatch_groups(stream, queries, row_tiles * args.heads, {cost.flops * 0.6, cost.bytes * 0.5});
+  dispatch_tiles(stream, queries, row_tiles * args.heads, {cost.flops * 0.6, cost.bytes * 0.5});
 
   Dispatch keys = tile_dispatch({kKernel, "portable", "scalar"}, "", tiles);
   keys.sources = sources;
   keys.sources.push_back(&attention_backward_kv_wgsl);
   keys.bindings = {read(args.q),     read(args.k),         read(args.v),         read(args.d_out),
                    read(statistics), read_write(args.d_k), read_write(args.d_v), first_key_or_any(tiles)};
-  dispatch_groups(stream, keys, row_tiles * args.kv_heads, {cost.flops * 0.8, cost.bytes * 0.5});
+  dispatch_tiles(stream, keys, row_tiles * args.kv_heads, {cost.flops * 0.8, cost.bytes * 0.5});
 }
 
 }  // namespace athanor::kernels

@@ -1,6 +1,7 @@
 // The choice of the matrix units, and the scales.
 #include "kernels/matmul/matmul_units.h"
 
+#include "kernels/matrix_units.h"
 #include "kernels/max_magnitude/max_magnitude.h"
 
 #include <algorithm>
@@ -11,16 +12,6 @@ namespace {
 
 constexpr int64_t kLeastExtent = 64;     // half a tile
 constexpr double kLeastFlops = 1 << 26;  // 10 us at 7 TFLOP/s: four launches for two scales take that long
-
-bool has_matrix_units(const device::webgpu::WebGpuStream& stream) {
-  using device::webgpu::SubgroupMatrix;
-  const auto fits = [](const SubgroupMatrix& matrix) {
-    return matrix.operand == SubgroupMatrix::Component::F16 && matrix.result == SubgroupMatrix::Component::F32 &&
-           matrix.m == 16 && matrix.n == 16 && matrix.k == 16 && matrix.subgroup_size == 32;
-  };
-  const auto matrices = stream.subgroup_matrices();
-  return std::any_of(matrices.begin(), matrices.end(), fits);
-}
 
 Buffer scale_of(Stream& stream, const Buffer& values, int64_t count, Buffer* kept) {
   if (kept != nullptr && *kept) return *kept;

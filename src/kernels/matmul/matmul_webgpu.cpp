@@ -1,6 +1,7 @@
 // The matrix products through WebGPU: one launcher for the family, which cuts a call into pieces and gives each its variant.
 #include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_shader.h"
+#include "kernels/matrix_units.h"
 #include "kernels/wgsl/matmul_sum_parts.h"
 
 namespace athanor::kernels {
@@ -14,8 +15,6 @@ namespace {
 
 constexpr int64_t kTile = 64;
 constexpr int64_t kUnitsTile = 128;
-constexpr double kUnitsSpeed =
-    8;  // of the matrix units over f32 arithmetic, at least: so much longer a dispatch may be
 constexpr int64_t kFewRowsColumns = 32;
 constexpr int64_t kFewRowsColumnsT = 8;
 
@@ -117,7 +116,7 @@ void product_webgpu(WebGpuStream& stream, const ProductCall& call, const SplitLi
   SplitLimits bounds = limits;
   if (call.scales.x) {
     form = Form::MatrixUnits;
-    bounds.flops *= kUnitsSpeed;
+    bounds.flops *= kMatrixUnitsSpeed;
   } else if (variant.x_vectors && variant.w_vectors && stream.is_replaced(name_of(call.kernel))) {
     form = Form::PortableTiles;
   } else if (!is_at(product) && call.size.rows <= kFewRows) {

@@ -1,0 +1,145 @@
+// d_q[t] = scale * sum of ds[t, u] * k[u] on the matrix units, ds = p * (d_out[t].v[u] - delta[t]): factors, and ds, rounded to f16, sums
+// in f32. One workgroup has 64 queries of one head.
+// Source: Dao 2023, arXiv:2307.08691. Joined behind attention_units_tiles.wgsl, which has Params, and attention_units_backward.wgsl; the
+// slots hold 32 keys and their values.
+//   binding 0  read        halves      f16: q, k, v and d_out (attention_halves.wgsl)
+//   binding 1  read        vectors     the same as vec4<u32>, eight at a time
+//   binding 2  read        inverses    [4] f32: what takes back the scales of q, k, v, d_out
+//   binding 3  read        statistics  (B*T, H) vec2<f32>: log_sum_exp, delta
+//   binding 4  read_write  d_q         (B*T, H*D) f32
+//   binding 5  read        first_key   (B*T) u32; any buffer where packed is 0
+//   binding 6  uniform     Params
+// Grid: P / 64 * B * H, folded on x and y; the last query tiles, which see the most keys, first.
+
+@group(0) @binding(0) var<storage, read> halves: array<f16>;
+@group(0) @binding(1) var<storage, read> vectors: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> inverses: array<f32>;
+@group(0) @binding(3) var<storage, read> statistics: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read_write> d_q: array<f32>;
+@group(0) @binding(5) var<storage, read> first_key: array<u32>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+fn write(result: u32, at: u32, value: f32) { d_q[at] = value; }
+
+fn weights_at(at: u32, i: u32, lane: u32, key: u32, position: u32, query: Query, back: vec3<f32>) -> vec4<f32> {
+  let columns = vec4<u32>(key) + columns_of(i, lane);
+  let visible = (columns >= vec4<u32>(query.lowest)) & (columns <= vec4<u32>(position));
+  return weight_of(staged(at, i) * back.x * back.y * back.z, vec4<f32>(query.log_sum_exp), visible);
+}
+
+fn d_scores(at: u32, i: u32, p: vec4<f32>, delta: f32) -> vec4<f32> {
+  return p * (staged(at, i) - vec4<f32>(delta)) * DOWN;
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32, @builtin(subgroup_id) subgroup: u32,
+        @builtin(subgroup_invocation_id) lane: u32) {
+  let launched = group.x + group.y * groups.x;
+  if (launched >= params.groups) {
+    return;
+  }
+  let index = params.first_group + launched;
+  let all_heads = params.batch * params.heads;
+  let head = index % all_heads % params.heads;
+  let b = index % all_heads / params.heads;
+  let kv_head = b * params.kv_heads + head / (params.heads / params.kv_heads);
+  let first = (params.padded / ROWS - 1u - index / all_heads) * ROWS;
+  let seen = min(first + ROWS, params.length);  // keys up to the last row's
+  let row = first + subgroup * 16u;             // this subgroup's first
+  let position = row + lane / 2u;               // this lane's row
+  let known = scales();
+  let query = query_at(b, position, head, known.delta);
+  let k_start = params.k_start + kv_head * params.padded * VECTORS;
+  let v_start = params.v_start + kv_head * params.padded * VECTORS;
+  let q_place = ((b * params.heads + head) * params.padded + row) * WIDTH;
+  let d_place = params.d_out_start * 8u + q_place;
+  let area = subgroup * S_AREA;
+  let p_area = subgroup * P_AREA;
+  let s_at = s_place(subgroup, lane);
+  let p_at = p_place(subgroup, lane);
+
+  let q0 = subgroupMatrixLoad<Left>(&halves, q_place, false, WIDTH);
+  let q1 = subgroupMatrixLoad<Left>(&halves, q_place + 16u, false, WIDTH);
+  let q2 = subgroupMatrixLoad<Left>(&halves, q_place + 32u, false, WIDTH);
+  let q3 = subgroupMatrixLoad<Left>(&halves, q_place + 48u, false, WIDTH);
+  let d0 = subgroupMatrixLoad<Left>(&halves, d_place, false, WIDTH);
+  let d1 = subgroupMatrixLoad<Left>(&halves, d_place + 16u, false, WIDTH);
+  let d2 = subgroupMatrixLoad<Left>(&halves, d_place + 32u, false, WIDTH);
+  let d3 = subgroupMatrixLoad<Left>(&halves, d_place + 48u, false, WIDTH);
+  var o0 = Sums();
+  var o1 = Sums();
+  var o2 = Sums();
+  var o3 = Sums();
+  var key = first_tile_of(b, first, thread);
+  var k_next = fetch(k_start, min(key, params.padded - COLUMNS), thread);
+  var v_next = fetch(v_start, min(key, params.padded - COLUMNS), thread);
+  for (; key < seen; key += COLUMNS) {
+    put(0u, thread, k_next);
+    put(1u, thread, v_next);
+    workgroupBarrier();
+    k_next = fetch(k_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
+    v_next = fetch(v_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
+    var s0 = Sums();
+    var s1 = Sums();
+    s0 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 0u, true, LINE), s0);
+    s1 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 16u * LINE, true, LINE), s1);
+    s0 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u, true, LINE), s0);
+    s1 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, true, LINE), s1);
+    s0 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 32u, true, LINE), s0);
+    s1 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, true, LINE), s1);
+    s0 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 48u, true, LINE), s0);
+    s1 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, true, LINE), s1);
+    subgroupMatrixStore(&staging, area, s0, false, S_LINE);
+    subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
+    workgroupBarrier();
+    let p0 = weights_at(s_at, 0u, lane, key, position, query, known.score);
+    let p1 = weights_at(s_at, 1u, lane, key, position, query, known.score);
+    let p2 = weights_at(s_at, 2u, lane, key, position, query, known.score);
+    let p3 = weights_at(s_at, 3u, lane, key, position, query, known.score);
+    var t0 = Sums();
+    var t1 = Sums();
+    t0 = subgroupMatrixMultiplyAccumulate(d0, subgroupMatrixLoad<Right>(&tile, SLOT, true, LINE), t0);
+    t1 = subgroupMatrixMultiplyAccumulate(d0, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE, true, LINE), t1);
+    t0 = subgroupMatrixMultiplyAccumulate(d1, subgroupMatrixLoad<Right>(&tile, SLOT + 16u, true, LINE), t0);
+    t1 = subgroupMatrixMultiplyAccumulate(d1, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 16u, true, LINE), t1);
+    t0 = subgroupMatrixMultiplyAccumulate(d2, subgroupMatrixLoad<Right>(&tile, SLOT + 32u, true, LINE), t0);
+    t1 = subgroupMatrixMultiplyAccumulate(d2, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 32u, true, LINE), t1);
+    t0 = subgroupMatrixMultiplyAccumulate(d3, subgroupMatrixLoad<Right>(&tile, SLOT + 48u, true, LINE), t0);
+    t1 = subgroupMatrixMultiplyAccumulate(d3, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 48u, true, LINE), t1);
+    workgroupBarrier();
+    subgroupMatrixStore(&staging, area, t0, false, S_LINE);
+    subgroupMatrixStore(&staging, area + 16u, t1, false, S_LINE);
+    workgroupBarrier();
+    put_weights(p_at, 0u, d_scores(s_at, 0u, p0, query.delta));
+    put_weights(p_at, 1u, d_scores(s_at, 1u, p1, query.delta));
+    put_weights(p_at, 2u, d_scores(s_at, 2u, p2, query.delta));
+    put_weights(p_at, 3u, d_scores(s_at, 3u, p3, query.delta));
+    workgroupBarrier();
+    let w0 = subgroupMatrixLoad<Left>(&weights, p_area, false, P_LINE);
+    o0 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 0u, false, LINE), o0);
+    o1 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 16u, false, LINE), o1);
+    o2 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 32u, false, LINE), o2);
+    o3 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 48u, false, LINE), o3);
+    let w1 = subgroupMatrixLoad<Left>(&weights, p_area + 16u, false, P_LINE);
+    o0 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE, false, LINE), o0);
+    o1 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, false, LINE), o1);
+    o2 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, false, LINE), o2);
+    o3 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, false, LINE), o3);
+    workgroupBarrier();
+  }
+
+  // The scales of d_out and v one after the other: their product may be outside f32.
+  let factor = vec2<f32>(UP * inverses[3], inverses[2] * inverses[1] * params.scale);
+  let stride = params.heads * params.head_dim;
+  let at = (b * params.length + row) * stride + head * params.head_dim;
+  subgroupMatrixStore(&staging, area, o0, false, S_LINE);
+  subgroupMatrixStore(&staging, area + 16u, o1, false, S_LINE);
+  workgroupBarrier();
+  write_rows(0u, area, lane, row, 0u, factor, at, stride);
+  workgroupBarrier();
+  subgroupMatrixStore(&staging, area, o2, false, S_LINE);
+  subgroupMatrixStore(&staging, area + 16u, o3, false, S_LINE);
+  workgroupBarrier();
+  write_rows(0u, area, lane, row, 32u, factor, at, stride);
+}

@@ -1,0 +1,150 @@
+// What attention's kernels on the matrix units share. A workgroup of four subgroups of 32 has 64 rows, each subgroup 16 of them, and walks over
+// tiles of 32 columns: queries and keys, or keys and queries for d_k, d_v. Operands are halves (attention_halves.wgsl), rows of 64 values.
+//
+// A block of sums cannot be touched value by value, so the scores go through workgroup memory: `staging` has a subgroup's 16 rows of 32
+// sums, from where two lanes take a row (lane 2 r and 2 r + 1 row r: of the columns the even ones and the odd ones, so that the 32 lanes
+// read 32 banks), and `weights` takes what they make of them, as halves, the left operand of the second product.
+
+struct Params {
+  length: u32,       // T
+  padded: u32,       // P: T rounded up to tiles of 64
+  batch: u32,
+  heads: u32,        // H
+  kv_heads: u32,     // Hkv
+  head_dim: u32,     // D, at most 64
+  first_group: u32,  // a long launch is cut into several
+  groups: u32,       // of this launch
+  k_start: u32,      // in halves, in vectors of eight
+  v_start: u32,
+  d_out_start: u32,
+  window: u32,       // a query sees the last `window` keys only; 0: all
+  packed: u32,       // 1: first_key holds for each query row the first key that it may see; 0: first_key is not read
+  scale: f32,
+}
+
+alias Left = subgroup_matrix_left<f16, 16, 16>;
+alias Right = subgroup_matrix_right<f16, 16, 16>;
+alias Sums = subgroup_matrix_result<f32, 16, 16>;
+
+const ROWS: u32 = 64u;      // of a workgroup
+const COLUMNS: u32 = 32u;   // of a tile
+const WIDTH: u32 = 64u;     // halves of a row
+const VECTORS: u32 = 8u;    // of a row
+const LINE: u32 = 72u;      // halves from a row of a tile to the next: eight of padding against bank conflicts
+const SLOT: u32 = 2304u;    // halves of a tile
+const S_LINE: u32 = 34u;    // floats from a row of staging to the next
+const S_AREA: u32 = 544u;   // 16 rows of them: a subgroup's
+const P_LINE: u32 = 40u;    // halves from a row of weights to the next
+const P_AREA: u32 = 640u;
+const LOG2_E: f32 = 1.4426950408889634;
+const MASKED: f32 = -3e38;
+const NO_KEY: u32 = 0xffffffffu;  // behind every key
+
+var<workgroup> tile: array<f16, SLOTS * SLOT>;
+var<workgroup> staging: array<f32, 2176>;
+var<workgroup> weights: array<f16, 2560>;
+var<workgroup> row_keys: array<u32, ROWS>;
+var<workgroup> found_key: u32;
+
+// The first key that query row `row` of batch entry b sees; NO_KEY when it sees none.
+fn lowest_key(b: u32, row: u32) -> u32 {
+  if (row >= params.length) {
+    return NO_KEY;
+  }
+  var lowest = select(0u, row + 1u - params.window, params.window != 0u && row + 1u > params.window);
+  if (params.packed != 0u) {
+    lowest = max(lowest, first_key[b * params.length + row]);
+  }
+  return select(NO_KEY, lowest, lowest <= row);
+}
+
+// Where the first tile of keys starts that any of the 64 rows from `first` on sees; behind all keys when there is none.
+fn first_tile_of(b: u32, first: u32, thread: u32) -> u32 {
+  if (thread < ROWS) {
+    row_keys[thread] = lowest_key(b, first + thread);
+  }
+  workgroupBarrier();
+  if (thread == 0u) {
+    var lowest = NO_KEY;
+    for (var i = 0u; i < ROWS; i += 1u) {
+      lowest = min(lowest, row_keys[i]);
+    }
+    found_key = lowest / COLUMNS * COLUMNS;
+  }
+  return workgroupUniformLoad(&found_key);
+}
+
+// A tile of 32 rows on its way to workgroup memory: a thread has eight values of two rows, 16 rows apart.
+struct Fetched {
+  low: vec4<u32>,
+  high: vec4<u32>,
+}
+
+fn fetch(start: u32, row: u32, thread: u32) -> Fetched {
+  let at = start + row * VECTORS + thread;
+  return Fetched(vectors[at], vectors[at + 128u]);
+}
+
+fn put_pair(place: u32, word: u32) {
+  let pair = bitcast<vec2<f16>>(word);
+  tile[place] = pair.x;
+  tile[place + 1u] = pair.y;
+}
+
+fn put_row(place: u32, words: vec4<u32>) {
+  put_pair(place, words.x);
+  put_pair(place + 2u, words.y);
+  put_pair(place + 4u, words.z);
+  put_pair(place + 6u, words.w);
+}
+
+fn put(slot: u32, thread: u32, fetched: Fetched) {
+  let place = slot * SLOT + thread / VECTORS * LINE + thread % VECTORS * 8u;
+  put_row(place, fetched.low);
+  put_row(place + 16u * LINE, fetched.high);
+}
+
+// Where a lane finds its first value of staging and of weights.
+fn s_place(subgroup: u32, lane: u32) -> u32 {
+  return subgroup * S_AREA + lane / 2u * S_LINE + lane % 2u;
+}
+
+fn p_place(subgroup: u32, lane: u32) -> u32 {
+  return subgroup * P_AREA + lane / 2u * P_LINE + lane % 2u;
+}
+
+// Sums of the columns columns_of(i) of a lane's row.
+fn staged(at: u32, i: u32) -> vec4<f32> {
+  let first = at + 8u * i;
+  return vec4<f32>(staging[first], staging[first + 2u], staging[first + 4u], staging[first + 6u]);
+}
+
+fn put_weights(at: u32, i: u32, values: vec4<f32>) {
+  let halves = vec4<f16>(values);
+  let first = at + 8u * i;
+  weights[first] = halves.x;
+  weights[first + 2u] = halves.y;
+  weights[first + 4u] = halves.z;
+  weights[first + 6u] = halves.w;
+}
+
+fn columns_of(i: u32, lane: u32) -> vec4<u32> {
+  return vec4<u32>(8u * i + lane % 2u) + vec4<u32>(0u, 2u, 4u, 6u);
+}
+
+// A power of two's inverse, exactly.
+fn inverse(scale: f32) -> f32 {
+  return bitcast<f32>(0x7f000000u - bitcast<u32>(scale));
+}
+
+// The staged 16 x 32 sums of a subgroup, each times its row's factor (of lane 2 r), one row after the other, into columns `first_column`
+// to + 31 of the head's rows from `row` on; the kernel's function `write` knows the buffers.
+fn write_rows(result: u32, area: u32, lane: u32, row: u32, first_column: u32, factor: vec2<f32>, at: u32, stride: u32) {
+  let column = first_column + lane;
+  for (var r = 0u; r < 16u; r += 1u) {
+    let of_row = subgroupShuffle(factor, 2u * r);
+    if (row + r < params.length && column < params.head_dim) {
+      write(result, at + r * stride + column, staging[area + r * S_LINE + lane] * of_row.x * of_row.y);
+    }
+  }
+}
