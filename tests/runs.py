@@ -152,6 +152,7 @@ def drops(runs, settings, first):
     assert config["resid_pdrop"] == 0.2 and config["embd_pdrop"] == 0.1, config
     refused = runs.program.run(*runs.arguments("refused", {**settings, "model-config.attention-dropout": 0.1}))
     assert refused.returncode == 1 and "attention_dropout is 0.1" in refused.stderr and "resid_pdrop" in refused.stderr, refused.stderr
+    shutil.rmtree(runs.folder / "accumulated")  # of the run without dropout
     return accumulates(runs, own, whole)
 
 

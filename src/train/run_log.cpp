@@ -94,21 +94,21 @@ void RunLog::write_step(const StepReport& report, int64_t step, const std::optio
   trained_tokens_ += report.targets;
   measure_speed(report);
   if (step % logging_steps_ != 0 && !evaluation && report.tensor_norms.empty()) return;
-  const double mfu_shown = std::round(mfu() * 1e4) / 1e4;
+  const double rate_shown = std::round(rate_ * 10) / 10;
   nlohmann::ordered_json line;
   line["step"] = step;
   line["loss"] = report.loss;
   line["learning_rate"] = report.learning_rate;
   line["grad_norm"] = report.gradient_norm;
-  line["tokens_per_second"] = std::round(rate_ * 10) / 10;
-  line["mfu"] = mfu_shown;
+  line["tokens_per_second"] = rate_shown;
+  line["mfu"] = mfu();
   line["trained_tokens"] = trained_tokens_;
   if (report.outcome != StepOutcome::Applied) line["refused"] = reason_of(report.outcome);
   std::vector<EventFile::Scalar> scalars{{"train/loss", report.loss},
                                          {"train/grad_norm", report.gradient_norm},
                                          {"train/lr", report.learning_rate},
-                                         {"train/tokens_per_second", rate_},
-                                         {"train/mfu", mfu_shown}};
+                                         {"train/tokens_per_second", rate_shown},
+                                         {"train/mfu", mfu()}};
   if (evaluation) {
     line["val_loss"] = evaluation->loss;
     line["bits_per_byte"] = evaluation->bits_per_byte;
