@@ -153,6 +153,13 @@ TEST(Tokenizer, EncodesTheSameOnAnyNumberOfThreads) {
   for (const std::vector<uint32_t>& result : results) EXPECT_EQ(result, one);
 }
 
+// The sanitizers' own cost is not the tokenizer's; what takes quadratic time is above either.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kMostSeconds = 60;
+#else
+constexpr double kMostSeconds = 2;
+#endif
+
 TEST(Tokenizer, TakesMegabytesWithoutAPlaceToSplitInUnderTwoSeconds) {
   std::string letters, spaces, han, capitals, noise;
   std::mt19937 random(3);
@@ -162,9 +169,10 @@ TEST(Tokenizer, TakesMegabytesWithoutAPlaceToSplitInUnderTwoSeconds) {
   for (const Split split : {Split::Tekken, Split::Gpt2, Split::Llama3}) {
     for (const std::string& text : {letters, spaces, han, capitals, noise}) {
       Tokenizer tokenizer = trained();
-      EXPECT_LT(seconds([&] { tokenizer = train_tokenizer({text}, {.vocab_size = 300, .split = split}); }), 2.0);
+      EXPECT_LT(seconds([&] { tokenizer = train_tokenizer({text}, {.vocab_size = 300, .split = split}); }),
+                kMostSeconds);
       std::vector<uint32_t> tokens;
-      EXPECT_LT(seconds([&] { tokens = tokenizer.encode(text); }), 2.0);
+      EXPECT_LT(seconds([&] { tokens = tokenizer.encode(text); }), kMostSeconds);
       EXPECT_EQ(tokenizer.decode(tokens), text);
     }
   }
