@@ -233,23 +233,26 @@ def check_writing(judge):
                        "data prepare --force": ["data", "prepare", "-t", judge.tokenizer, "--force", "-o", judge.tokenizer, judge.text]}.items():
         judge.refuse(f"a full disk: {name}", args, "No space left", env=full)
     judge.refuse("a full disk at the start: train", judge.train(out=judge.out), "No space left", env=full, may_leave=["out"])
-    judge.checks.check("a full disk at any write of the later steps keeps the old checkpoint whole", full_disk, judge)
+    judge.checks.check("a full disk at any write of the later steps keeps the old checkpoint whole", fails_late, judge,
+                       "disk-full", "No space left", 10)
+    judge.checks.check("a folder that becomes read-only under the later steps keeps the old checkpoint whole", fails_late, judge,
+                       "no-write", "ermission denied", 5)
 
 
-def full_disk(judge):
-    """The disk fills at the first, second, ... write of the resumed run, through logs and the checkpoint, until it does not."""
+def fails_late(judge, fault, reason, least):
+    """The first, second, ... write of the resumed run and all behind it fail, through logs and the checkpoint, until none is met."""
     failed = 0
     for count in range(1, 400):
-        run = judge.copy("full")
+        run = judge.copy("late")
         old = listing(run / "checkpoint-4")
-        done = judge.program.run("train", "--resume", "-o", run, "--max-steps", 6, env={"ATHANOR_FAULT": f"disk-full:{count}"})
+        done = judge.program.run("train", "--resume", "-o", run, "--max-steps", 6, env={"ATHANOR_FAULT": f"{fault}:{count}"})
         if done.returncode == 0:
             break
         failed += 1
         where = f"write {count}: "
         errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
         assert done.returncode == 1 and len(errors) == 1, f"{where}exit {done.returncode}: {done.stderr}"
-        assert "No space left" in errors[0] and ";" in errors[0], where + errors[0]
+        assert reason in errors[0] and ";" in errors[0], where + errors[0]
         assert listing(run / "checkpoint-4") == old, f"{where}checkpoint-4 changed"
         left = [str(path) for path in run.rglob("*") if ".partial" in path.name]
         assert not left, f"{where}left behind: {left}"
@@ -263,7 +266,7 @@ def full_disk(judge):
     else:
         raise AssertionError("400 writes and no end")
     shutil.rmtree(run)
-    assert failed >= 10, f"only {failed} writes met the full disk; the fault does not reach the checkpoint"
+    assert failed >= least, f"only {failed} writes failed; the fault does not reach the checkpoint"
     return f"{failed} places"
 
 
