@@ -120,7 +120,7 @@ void print_values(const ordered_json& object) {
 void print_tensor_list(const ordered_json& list) {
   for (const ordered_json& tensor : list) {
     print("  {:<56} {:<5} ({})\n", tensor["name"].get<std::string>(), tensor["dtype"].get<std::string>(),
-          fmt::join(tensor["shape"].get<std::vector<int64_t>>(), ", "));
+          fmt::format("{}", fmt::join(tensor["shape"].get<std::vector<int64_t>>(), ", ")));
   }
 }
 
