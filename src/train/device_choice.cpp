@@ -30,10 +30,15 @@ void measure(Candidate& candidate, TrainSettings settings, const PreparedData& d
   }
 }
 
+std::string name_of(const Candidate& candidate) {
+  const device::DeviceInfo& info = candidate.device->info();
+  return info.backend == device::Backend::Cpu ? "the CPU" : info.name;
+}
+
 std::string time_of(const Candidate& candidate) {
-  if (!candidate.measured) return fmt::format("does not fit {}", candidate.device->info().name);
+  if (!candidate.measured) return fmt::format("does not fit {}", name_of(candidate));
   return fmt::format("{}{:.1f} ms on {}", candidate.measured->is_least ? "at least " : "",
-                     candidate.measured->seconds * 1e3, candidate.device->info().name);
+                     candidate.measured->seconds * 1e3, name_of(candidate));
 }
 
 }  // namespace
@@ -58,8 +63,8 @@ std::unique_ptr<device::Device> choose_device(std::unique_ptr<device::Device> fi
   check(gpu.measured || cpu.measured, "{}; and on the CPU: {}", gpu.refused, cpu.refused);
   const bool takes_gpu = gpu.measured && (!cpu.measured || gpu.measured->seconds <= cpu.measured->seconds);
   Candidate& taken = takes_gpu ? gpu : cpu;
-  log_info("a step of this run: {}, {}; {} is taken (--device cpu or webgpu takes one unasked)", time_of(gpu),
-           time_of(cpu), taken.device->info().name);
+  log_info("a step of this run: {}, {}; {} is taken (--device cpu or webgpu takes one unmeasured)", time_of(gpu),
+           time_of(cpu), name_of(taken));
   return std::move(taken.device);
 }
 
