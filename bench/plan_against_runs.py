@@ -49,7 +49,7 @@ def judge(options, scratch, model, name):
     planned, ran = [], []
     for turn in range(max(1, options.runs)):
         plan = json.loads(athanor(options, "plan", "--json", "--seconds", options.seconds, *given))["devices"][0]
-        run = json.loads(athanor(options, "train", "--json", "-o", scratch / f"{model}-{name}-{turn}", *given))
+        run = json.loads(athanor(options, "train", "--json", *given, "-o", scratch / f"{model}-{name}-{turn}"))
         planned.append(plan)
         ran.append(run)
     on_cpu = planned[0]["backend"] == "cpu"

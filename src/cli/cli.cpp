@@ -2,9 +2,9 @@
 #include "cli/cli.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <string>

@@ -39,22 +39,32 @@ TEST(CommandLine, ALineThatCannotBeUnderstoodGivesTwoAndSaysWhereHelpIs) {
 }
 
 TEST(CommandLine, ANumberOutsideItsRangeFailsWithOneWhereverItIsGiven) {
-  const std::vector<std::vector<std::string>> lines = {{"train", "--max-steps", "-3"},
-                                                       {"train", "--learning-rate", "1e999"},
-                                                       {"train", "--seed", "99999999999999999999"},
-                                                       {"train", "x", "-o", "y", "--max-steps", "1", "--threads", "2000"},
-                                                       {"plan", "x", "--seconds", "0"},
-                                                       {"plan", "x", "--depth", "65"},
-                                                       {"data", "show", "x", "--rows", "-1"},
-                                                       {"bench", "train", "--steps", "0"},
-                                                       {"tokenizer", "train", "--vocab-size", "-5", "-o", "z", "/dev/null"},
-                                                       {"generate", "-m", "x", "-n", "-5"}};
+  const std::vector<std::vector<std::string>> lines = {
+      {"train", "--max-steps", "-3"},
+      {"train", "--learning-rate", "1e999"},
+      {"train", "--seed", "99999999999999999999"},
+      {"train", "x", "-o", "y", "--max-steps", "1", "--threads", "2000"},
+      {"plan", "x", "--seconds", "0"},
+      {"plan", "x", "--depth", "65"},
+      {"data", "show", "x", "--rows", "-1"},
+      {"bench", "train", "--steps", "0"},
+      {"tokenizer", "train", "--vocab-size", "-5", "-o", "z", "/dev/null"},
+      {"generate", "-m", "x", "-n", "-5"}};
   for (const std::vector<std::string>& line : lines) {
     const Outcome outcome = run_line(line);
     EXPECT_EQ(outcome.code, kFailed) << ::testing::PrintToString(line) << outcome.err;
     EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
     EXPECT_EQ(outcome.err.find("--help shows"), std::string::npos) << outcome.err;
   }
+}
+
+TEST(CommandLine, AFlagOfASettingTakesOneValueAndLeavesTheDataBehindIt) {
+  const TestFolder folder;
+  const std::string run = (folder / "run").string();
+  const Outcome outcome = run_line({"train", "-o", run, (folder / "none.txt").string(), "--max-steps", "1"});
+  EXPECT_EQ(outcome.code, kFailed);
+  EXPECT_NE(outcome.err.find("there is no file or folder " + (folder / "none.txt").string()), std::string::npos)
+      << outcome.err;
 }
 
 TEST(CommandLine, ASettingThatIsNoNumberIsNotUnderstood) {

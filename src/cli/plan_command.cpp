@@ -215,8 +215,8 @@ ordered_json as_json(const std::vector<DevicePlan>& plans) {
 }
 
 void run_plan(const PlanArguments& arguments) {
-  check(arguments.seconds >= 0.1 && arguments.seconds <= 3600, "plan: --seconds is {}; it must lie between 0.1 and 3600",
-        arguments.seconds);
+  check(arguments.seconds >= 0.1 && arguments.seconds <= 3600,
+        "plan: --seconds is {}; it must lie between 0.1 and 3600", arguments.seconds);
   const train::TrainSettings settings = settings_of(arguments);
   const ScratchFolder scratch("plan");
   const train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
@@ -232,8 +232,7 @@ void add_plan_command(CLI::App& app) {
   auto arguments = std::make_shared<PlanArguments>();
   command->add_option("INPUT", arguments->inputs,
                       "As for train: text files and folders, one token file, or a settings file (.yaml)");
-  command->add_option("--seconds", arguments->seconds, "How long to take steps on each device")
-      ->type_name("S");
+  command->add_option("--seconds", arguments->seconds, "How long to take steps on each device")->type_name("S");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   arguments->flags.add_to(*command, "-o");
   command->footer(

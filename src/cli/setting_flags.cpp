@@ -29,8 +29,8 @@ void SettingFlags::add(CLI::App& command, const train::SettingKey& key, const st
           ->type_name(key.is_list ? "PATH..." : "VALUE")
           ->group(is_model ? "Model" : "Settings")
           ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
-  if (!key.is_list) given.option->expected(1);
   // Each takes one value a time, so that what stands behind it is an argument of its own.
+  if (!key.is_list) given.option->expected(1)->allow_extra_args(false);
   if (key.name == "kernel") given.option->expected(1)->allow_extra_args(false)->type_name("NAME=FILE");
   if (key.name == "sample_prompts") given.option->expected(1)->allow_extra_args(false)->type_name("TEXT");
   if (key.name == "data_weights") given.option->expected(1)->allow_extra_args(false)->type_name("NUMBER,...");

@@ -139,7 +139,8 @@ void add_train_command(CLI::App& app) {
       "--device cpu\n"
       "  athanor train --resume -o runs/mine\n  athanor train mytexts/ -o runs/mine --preset small --minutes 30\n"
       "Every flag is also a key of the settings file (max_steps: 20) and a variable (ATHANOR_MAX_STEPS=20). A flag "
-      "stands above\na variable, a variable above the file, the file above --preset or --depth. Ctrl-C saves a checkpoint, says how to resume, and leaves with 130.");
+      "stands above\na variable, a variable above the file, the file above --preset or --depth. Ctrl-C saves a "
+      "checkpoint, says how to resume, and leaves with 130.");
   command->callback([command, arguments] { run_train(*command, *arguments); });
 }
 

@@ -11,7 +11,8 @@ namespace athanor::train {
 
 namespace {
 
-// Tokens of a micro-batch from which a longer one is no faster (docs/benchmarks.md, "Micro-batches").
+// Tokens of a micro-batch. On the CPU a longer one is no faster (docs/benchmarks.md, "Micro-batches"); on a GPU this is a bound, not a
+// measurement: below it the memory decides.
 constexpr int64_t kEnoughForCpu = 4096;
 constexpr int64_t kEnoughForGpu = 65536;
 

@@ -19,7 +19,12 @@ struct Candidate {
   std::string refused;
 };
 
-/// What does not fit is noted, not thrown.
+std::string name_of(const Candidate& candidate) {
+  const device::DeviceInfo& info = candidate.device->info();
+  return info.backend == device::Backend::Cpu ? "the CPU" : info.name;
+}
+
+/// What is not possible is noted, not thrown.
 void measure(Candidate& candidate, TrainSettings settings, const PreparedData& data, const StepMeasure& measure,
              double enough_seconds) {
   try {
@@ -30,13 +35,8 @@ void measure(Candidate& candidate, TrainSettings settings, const PreparedData& d
   }
 }
 
-std::string name_of(const Candidate& candidate) {
-  const device::DeviceInfo& info = candidate.device->info();
-  return info.backend == device::Backend::Cpu ? "the CPU" : info.name;
-}
-
 std::string time_of(const Candidate& candidate) {
-  if (!candidate.measured) return fmt::format("does not fit {}", name_of(candidate));
+  if (!candidate.measured) return fmt::format("none on {}", name_of(candidate));
   return fmt::format("{}{:.1f} ms on {}", candidate.measured->is_least ? "at least " : "",
                      candidate.measured->seconds * 1e3, name_of(candidate));
 }
@@ -60,7 +60,11 @@ std::unique_ptr<device::Device> choose_device(std::unique_ptr<device::Device> fi
   Candidate cpu{open(options), std::nullopt, ""};
   measure(cpu, shaped, data, measure_step,
           gpu.measured ? gpu.measured->seconds : std::numeric_limits<double>::infinity());
-  check(gpu.measured || cpu.measured, "{}; and on the CPU: {}", gpu.refused, cpu.refused);
+  check(gpu.measured || cpu.measured, "{}{}", gpu.refused,
+        cpu.refused == gpu.refused ? "" : "; and on the CPU: " + cpu.refused);
+  for (const Candidate* candidate : {&gpu, &cpu}) {
+    if (!candidate->measured) log_warning("{}: {}", name_of(*candidate), candidate->refused);
+  }
   const bool takes_gpu = gpu.measured && (!cpu.measured || gpu.measured->seconds <= cpu.measured->seconds);
   Candidate& taken = takes_gpu ? gpu : cpu;
   log_info("a step of this run: {}, {}; {} is taken (--device cpu or webgpu takes one unmeasured)", time_of(gpu),

@@ -14,8 +14,7 @@ namespace athanor::train {
 using DeviceOpener = std::function<std::unique_ptr<device::Device>(const device::DeviceOptions&)>;
 
 /// measure_briefly, or a test's numbers.
-using StepMeasure =
-    std::function<BriefMeasure(device::Device&, const TrainSettings& resolved, double enough_seconds)>;
+using StepMeasure = std::function<BriefMeasure(device::Device&, const TrainSettings& resolved, double enough_seconds)>;
 
 /// `first` is what "auto" opened. When it is a hardware GPU, the CPU is opened beside it, the step of the run is measured on both, the GPU
 /// first, and the faster is given back; one line on stderr names both times. Where the run fits only one of the two, that one is taken.

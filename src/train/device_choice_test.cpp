@@ -101,12 +101,10 @@ TEST_F(DeviceChoice, GivesBackTheGpuWhereItIsFaster) {
 TEST_F(DeviceChoice, MeasuresNothingOnASoftwareAdapterAndWithShadersOfTheUser) {
   const TestFolder tokens;
   const PreparedData data = prepare_data(settings(), RunFolder(tokens.path()));
-  EXPECT_EQ(choose_device(open_gpu(0, true), settings(), data, opener(), seconds(1, 2))->info().name,
-      "a GPU");
+  EXPECT_EQ(choose_device(open_gpu(0, true), settings(), data, opener(), seconds(1, 2))->info().name, "a GPU");
   TrainSettings with_shader = settings();
   with_shader.kernel = {"relu=mine.wgsl"};
-  EXPECT_EQ(choose_device(open_gpu(), with_shader, data, opener(), seconds(2, 1))->info().name,
-            "a GPU");
+  EXPECT_EQ(choose_device(open_gpu(), with_shader, data, opener(), seconds(2, 1))->info().name, "a GPU");
   EXPECT_TRUE(measured_.empty());
   EXPECT_TRUE(opened_.empty());
 }
@@ -126,8 +124,7 @@ TEST_F(DeviceChoice, TakesTheOneThatTheRunFits) {
   settings.model_config.hidden_size = 4096;
   settings.model_config.num_attention_heads = 64;
   settings.model_config.num_hidden_layers = 64;
-  EXPECT_ERROR(choose_device(open_gpu(1 << 16), settings, data, opener(), measure),
-               "and on the CPU: train: ");
+  EXPECT_ERROR(choose_device(open_gpu(1 << 16), settings, data, opener(), measure), "and on the CPU: train: ");
 }
 
 TEST_F(DeviceChoice, TheMeasurementItselfIsShortAndStopsWhereProductsAloneTakeTooLong) {

@@ -78,15 +78,13 @@ SettingLayer environment_settings() {
 
 void apply_layers(TrainSettings& settings, std::span<const SettingLayer> layers) {
   for (const char* key : {"preset", "depth"}) {
-    if (const SettingValue* named = last_named(layers, key))
-      apply_setting(settings, key, named->values, named->source);
+    if (const SettingValue* named = last_named(layers, key)) apply_setting(settings, key, named->values, named->source);
   }
   apply_layer(settings, lowest_layer(settings));
   for (const SettingLayer& layer : layers) apply_layer(settings, layer);
   // A layer below may have named another one.
   for (const char* key : {"preset", "depth"}) {
-    if (const SettingValue* named = last_named(layers, key))
-      apply_setting(settings, key, named->values, named->source);
+    if (const SettingValue* named = last_named(layers, key)) apply_setting(settings, key, named->values, named->source);
   }
 }
 

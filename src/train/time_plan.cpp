@@ -122,8 +122,8 @@ double measure_step(device::Stream& stream, const TrainSettings& settings, doubl
 BriefMeasure measure_briefly(device::Device& device, const TrainSettings& settings, double enough_seconds) {
   constexpr double kMicroBatchSeconds = 0.3;  // as the products alone would take: a step takes about twice as long
   const double start = now_seconds();
-  const double row_flops = settings.model_config.training_flops_per_token(settings.max_length) *
-                           static_cast<double>(settings.max_length);
+  const double row_flops =
+      settings.model_config.training_flops_per_token(settings.max_length) * static_cast<double>(settings.max_length);
   const auto micro = static_cast<double>(settings.per_device_train_batch_size);
   const auto steps = static_cast<double>(settings.gradient_accumulation_steps);
   BriefMeasure result;

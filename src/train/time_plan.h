@@ -29,9 +29,9 @@ double measure_step(device::Stream& stream, const TrainSettings& settings, doubl
 
 /// A step's time as `train --device auto` wants it: soon.
 struct BriefMeasure {
-  double seconds = 0;             // of a step
-  bool is_least = false;          // it takes at least so long: no more was measured, since that was too long already
-  double measuring_seconds = 0;   // that this took
+  double seconds = 0;            // of a step
+  bool is_least = false;         // it takes at least so long: no more was measured, since that was too long already
+  double measuring_seconds = 0;  // that this took
 };
 
 /// Measures a step for about a second at most after the kernels are compiled: of a long micro-batch only some rows. When the products of a
