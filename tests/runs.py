@@ -105,6 +105,8 @@ def check_cpu(runs, checks):
     checks.check("recomputed blocks give the same bytes",
                  lambda: same_bytes(runs.train("recomputed", {**settings, "gradient-checkpointing": "true"}), first))
     checks.check("batch 1 x 4 has the loss of 4 x 1", lambda: accumulates(runs, settings, first))
+    checks.check("config.yaml alone repeats a run of a preset with a batch in tokens, and stands below environment and flags",
+                 lambda: repeated_by_its_config(runs, settings))
     checks.check("no file is left over", lambda: no_leftovers(first))
 
 
@@ -123,6 +125,22 @@ def accumulates(runs, settings, whole):
     tokens = [line["trained_tokens"] for line in metrics(run)]
     assert tokens == [line["trained_tokens"] for line in metrics(whole)], f"trained_tokens {tokens[:3]}"
     return f"first step {first:.1e}, all {later:.1e}"
+
+
+def repeated_by_its_config(runs, settings):
+    own = {name: value for name, value in settings.items() if name != "per-device-train-batch-size"}
+    run = runs.train("preset", {**own, "preset": "tiny", "batch-tokens": 500})
+    config = (run / "config.yaml").read_text()
+    for line in ("preset: tiny", "hidden_size: 64", "batch_tokens: 512", "per_device_train_batch_size: 8", "gradient_accumulation_steps: 1"):
+        assert line in config, f"{line} is not in config.yaml"
+    again = runs.folder / "preset-again"
+    runs.program.must("train", run / "config.yaml", "-o", again, "-q")
+    same_bytes(again, run, (10, STEPS))
+    seed = {"ATHANOR_SEED": "2"}
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-other", "-q", env=seed)
+    differs(runs.folder / "preset-other", run)
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-flag", "-q", "--seed", settings.get("seed", 1), env=seed)
+    same_bytes(runs.folder / "preset-flag", run, (10, STEPS))
 
 
 def check_stop(runs, checks):

@@ -67,6 +67,12 @@ TEST(TextFiles, FindsTextsInFoldersAndCountsWhatItSkips) {
 TEST(TextFiles, RefusesWhatIsMissingOrEmpty) {
   const TestFolder folder("text");
   EXPECT_THAT(error_of([&] { find_text_files({folder / "none.txt"}); }), HasSubstr("there is no file or folder"));
+  EXPECT_THAT(error_of([&] { find_text_files({folder / std::string(300, 'x')}); }), HasSubstr("; check the path"));
+#ifndef _WIN32
+  const TestFolder links("links");
+  std::filesystem::create_symlink(links / "loop", links / "loop");
+  EXPECT_THAT(error_of([&] { find_text_files({links / "loop"}); }), HasSubstr("loop: Too many levels"));
+#endif
   EXPECT_THAT(error_of([&] { find_text_files({folder.write("e.txt", "")}); }), HasSubstr("e.txt is empty"));
   EXPECT_THAT(error_of([&] { find_text_files({folder.path()}); }), HasSubstr("no text file"));
   EXPECT_THAT(error_of([&] { read_text(folder.write("bom.txt", "\xEF\xBB\xBF")); }), HasSubstr("is empty"));

@@ -334,6 +334,11 @@ TEST(TokenizerTraining, RefusesWhatCannotWork) {
               HasSubstr("twice"));
   EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"a"}}); }),
               HasSubstr("symbol of a byte"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = -5}); }), HasSubstr("-5 is too small"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .min_frequency = -1}); }),
+              HasSubstr("--min-frequency is -1; it must be at least 1"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .threads = -1}); }),
+              HasSubstr("--threads is -1; it must lie between 0 (all) and 1024"));
   EXPECT_THAT(error_of([] { split_from_name("bert"); }), HasSubstr("no split named \"bert\""));
 }
 
