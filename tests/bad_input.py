@@ -135,6 +135,13 @@ def check_files(judge):
     short = judge.file("short.txt", "Too short to make a block. ")
     judge.refuse("text shorter than one block", judge.train(short, out=judge.out, tokenizer=judge.tokenizer), "tokens", "65")
     judge.refuse("validation text shorter than one block", judge.train(out=judge.out, validation_data=short), "tokens", "65")
+    loop = judge.folder / "loop"
+    loop.symlink_to(loop)
+    for name, path in {"a link to itself": loop, "a name that is too long": judge.folder / ("x" * 300)}.items():
+        judge.refuse(f"{name}: train", judge.train(path, out=judge.out), path, "check the path")
+        judge.refuse(f"{name}: data prepare", [*prepare, path], path, "check the path")
+        judge.refuse(f"{name}: train -o", judge.train(out=path), path, "check the path")
+    loop.unlink()
     judge.refuse("a damaged tokenizer.json",
                  ["tokenizer", "encode", "-t", judge.file("cut.json", judge.tokenizer.read_bytes()[:3000]), judge.text], "cut.json")
     judge.refuse("a tokenizer.json of another kind",
@@ -233,23 +240,26 @@ def check_writing(judge):
                        "data prepare --force": ["data", "prepare", "-t", judge.tokenizer, "--force", "-o", judge.tokenizer, judge.text]}.items():
         judge.refuse(f"a full disk: {name}", args, "No space left", env=full)
     judge.refuse("a full disk at the start: train", judge.train(out=judge.out), "No space left", env=full, may_leave=["out"])
-    judge.checks.check("a full disk at any write of the later steps keeps the old checkpoint whole", full_disk, judge)
+    judge.checks.check("a full disk at any write of the later steps keeps the old checkpoint whole", fails_late, judge,
+                       "disk-full", "No space left", 10)
+    judge.checks.check("a folder that becomes read-only under the later steps keeps the old checkpoint whole", fails_late, judge,
+                       "no-write", "ermission denied", 5)
 
 
-def full_disk(judge):
-    """The disk fills at the first, second, ... write of the resumed run, through logs and the checkpoint, until it does not."""
+def fails_late(judge, fault, reason, least):
+    """The first, second, ... write of the resumed run and all behind it fail, through logs and the checkpoint, until none is met."""
     failed = 0
     for count in range(1, 400):
-        run = judge.copy("full")
+        run = judge.copy("late")
         old = listing(run / "checkpoint-4")
-        done = judge.program.run("train", "--resume", "-o", run, "--max-steps", 6, env={"ATHANOR_FAULT": f"disk-full:{count}"})
+        done = judge.program.run("train", "--resume", "-o", run, "--max-steps", 6, env={"ATHANOR_FAULT": f"{fault}:{count}"})
         if done.returncode == 0:
             break
         failed += 1
         where = f"write {count}: "
         errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
         assert done.returncode == 1 and len(errors) == 1, f"{where}exit {done.returncode}: {done.stderr}"
-        assert "No space left" in errors[0] and ";" in errors[0], where + errors[0]
+        assert reason in errors[0] and ";" in errors[0], where + errors[0]
         assert listing(run / "checkpoint-4") == old, f"{where}checkpoint-4 changed"
         left = [str(path) for path in run.rglob("*") if ".partial" in path.name]
         assert not left, f"{where}left behind: {left}"
@@ -263,7 +273,7 @@ def full_disk(judge):
     else:
         raise AssertionError("400 writes and no end")
     shutil.rmtree(run)
-    assert failed >= 10, f"only {failed} writes met the full disk; the fault does not reach the checkpoint"
+    assert failed >= least, f"only {failed} writes failed; the fault does not reach the checkpoint"
     return f"{failed} places"
 
 
@@ -380,6 +390,22 @@ def check_settings(judge):
                  "hiden_size", "did you mean model_config.hidden_size?")
     judge.refuse("an unknown key without a likely one", ["train", yaml("bananas: 3\n"), judge.text, "-o", judge.out], "bananas", "--help")
     judge.refuse("a value of the wrong kind", ["train", yaml("max_steps: many\n"), judge.text, "-o", judge.out], "max_steps", "many")
+    judge.refuse("a key that stands twice", ["train", yaml("max_steps: 3\nseed: 1\nmax_steps: 4\n"), judge.text, "-o", judge.out],
+                 "settings.yaml", "max_steps", "lines 1 and 3")
+    judge.refuse("a preset that nobody knows", judge.train(out=judge.out, preset="huge"), "huge", "llama-138m")
+    judge.refuse("a preset and a depth", judge.train(out=judge.out, preset="tiny", depth=3), "tiny", "3")
+    judge.refuse("a batch that is not what its parts make",
+                 judge.train(out=judge.out, batch_tokens=1000, gradient_accumulation_steps=1), "1000", "128")
+    judge.refuse("a step of fewer than no tokens", judge.train(out=judge.out, batch_tokens=-5), "batch_tokens", "-5")
+    judge.refuse("resuming with another preset", ["train", "--resume", "-o", judge.run, "--preset", "tiny"], "preset", "-o")
+    judge.refuse("a number below its range", judge.train(out=judge.out, max_steps=-3), "max_steps", "-3")
+    judge.refuse("a number above its range", judge.train(out=judge.out, max_steps=10**20), "max_steps", 10**20)
+    judge.refuse("threads below none: tokenizer train",
+                 ["tokenizer", "train", "--vocab-size", 300, "--threads", -1, "-o", judge.out, judge.text], "--threads", -1)
+    judge.refuse("a frequency below one: tokenizer train",
+                 ["tokenizer", "train", "--vocab-size", 300, "--min-frequency", -2, "-o", judge.out, judge.text], "--min-frequency", -2)
+    judge.refuse("threads below none: data prepare",
+                 ["data", "prepare", "-t", judge.tokenizer, "--threads", -1, "-o", judge.out, judge.text], "--threads", -1)
     judge.refuse("settings that are no YAML", ["train", yaml("max_steps: [1\n"), judge.text, "-o", judge.out], "settings.yaml", "line")
     judge.refuse("a learning rate below 0", judge.train(out=judge.out, learning_rate=0), "learning_rate")
     judge.refuse("heads that do not divide the width", judge.train(out=judge.out, **{"model-config.num-attention-heads": 5}), "num_attention_heads 5")

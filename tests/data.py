@@ -87,12 +87,38 @@ def unbroken_text(data):
 
 def crlf(data):
     path = data.folder / "crlf.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + b"one\r\ntwo\r\n" * 20)
     data.prepare(path)
-    row = data.show(data.folder / "tokens.safetensors", "--max-length", 2, "--validation-split", 0.001)["rows"]
+    rows = data.show(data.folder / "tokens.safetensors", "--max-length", 40, "--rows", 1, "--validation-split", 0.001)["rows"]
     path.unlink()
-    text = "".join(segment["text"] for segment in row[0])
-    assert "\ufeff" not in text, text
+    text = "".join(segment["text"] for segment in rows[0])
+    assert "\ufeff" not in text and "one\r\ntwo\r\n" in text, text
+
+
+def odd_texts_train(data):
+    """Documents of one byte and of many rows, zeros, a byte-order mark alone, CRLF, emoji: one data set, trained on."""
+    folder = data.folder / "odd"
+    folder.mkdir()
+    for i in range(300):
+        (folder / f"tiny{i}.txt").write_text("ab"[i % 2])
+    (folder / "long.txt").write_text(data.text[:30000])
+    (folder / "mark.txt").write_bytes(b"\xef\xbb\xbf")
+    (folder / "lines.txt").write_bytes(b"one\r\ntwo\r\n" * 50)
+    (folder / "emoji.txt").write_text("x" + "\N{GRINNING FACE}" * 5000)
+    zeros = data.folder / "zeros.txt"
+    zeros.write_bytes(b"\0" * 5000)  # in a folder it would be taken for a binary file
+    report = data.prepare(folder, zeros)
+    assert report["documents"] == 300 + 4, report["documents"]
+    for mode in ("documents", "naive"):
+        run = data.folder / f"odd-{mode}"
+        said = data.program.must("train", folder, zeros, "-o", run, *flags({**RUN, "packing": mode}), "--json")
+        assert 0 < json.loads(said)["loss"] < 10, said
+    for path in folder.glob("*.txt"):
+        if path.name != "mark.txt":
+            path.unlink()
+    done = data.program.run("train", folder, "-o", data.folder / "nothing", *flags(RUN))
+    assert done.returncode == 1 and "no text file" in done.stderr and "1 empty" in done.stderr, done.stderr
+    assert not (data.folder / "nothing").exists()
 
 
 def anonymous_peak(data, tokens, name):
@@ -233,6 +259,7 @@ def main():
         checks.check("50 MB in a document and 200,000 tiny ones are prepared in under 200 MiB", large_texts, data)
         checks.check("text without a place to cut is prepared in under 200 MiB", unbroken_text, data)
         checks.check("a byte-order mark and CRLF are read", crlf, data)
+        checks.check("texts of one byte, of many rows, of zeros, marks and emoji train", odd_texts_train, data)
         checks.check("10 GB of tokens train with the memory of few", larger_than_memory, data)
         checks.check("documents are packed each for itself, or naively", packing, data)
         checks.check("a checkpoint whose rows came in another order is refused", other_order_is_refused, data)

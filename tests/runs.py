@@ -3,9 +3,10 @@
 
 Usage: runs.py --athanor build/release/athanor --deps build/deps --part cpu|stop|kills|guard|webgpu|long
   cpu     the same run twice; other thread counts; batch 1 x 4 against 4 x 1; recomputation
-  stop    killed, interrupted and stopped at step 10, then resumed
+  stop    killed, interrupted and stopped at step 10, then resumed, in no more memory than the start took
   kills   ended by SIGKILL at named points of the step and of the checkpoint, for each optimizer and precision, then resumed
-  guard   infinite gradients, a learning rate that ruins the weights, early stopping, longer runs, an average of the weights
+  guard   infinite gradients, a learning rate that ruins the weights, batches without a target, early stopping, longer runs, an average
+          of the weights
   webgpu  software Vulkan through --library: twenty steps against the CPU, twice, and resumed
   long    ten runs of 200 steps through --library (slow)
 Leaves nothing behind.
@@ -13,10 +14,12 @@ Leaves nothing behind.
 
 import filecmp
 import json
+import os
 import pathlib
 import re
 import shutil
 import signal
+import struct
 import tempfile
 import time
 
@@ -107,6 +110,8 @@ def check_cpu(runs, checks):
                  lambda: same_bytes(runs.train("at-the-save", {**settings, "save-in-background": "false"}), first, (10, STEPS)))
     checks.check("norms of each tensor are logged where asked for and change no byte", lambda: norms_are_logged(runs, settings, first))
     checks.check("dropout in the model, recomputed and in micro-batches, gives the same masks", lambda: drops(runs, settings, first))
+    checks.check("config.yaml alone repeats a run of a preset with a batch in tokens, and stands below environment and flags",
+                 lambda: repeated_by_its_config(runs, settings))
     checks.check("no file is left over", lambda: no_leftovers(first))
 
 
@@ -156,6 +161,22 @@ def drops(runs, settings, first):
     return accumulates(runs, own, whole)
 
 
+def repeated_by_its_config(runs, settings):
+    own = {name: value for name, value in settings.items() if name != "per-device-train-batch-size"}
+    run = runs.train("preset", {**own, "preset": "tiny", "batch-tokens": 500})
+    config = (run / "config.yaml").read_text()
+    for line in ("preset: tiny", "hidden_size: 64", "batch_tokens: 512", "per_device_train_batch_size: 8", "gradient_accumulation_steps: 1"):
+        assert line in config, f"{line} is not in config.yaml"
+    again = runs.folder / "preset-again"
+    runs.program.must("train", run / "config.yaml", "-o", again, "-q")
+    same_bytes(again, run, (10, STEPS))
+    seed = {"ATHANOR_SEED": "2"}
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-other", "-q", env=seed)
+    differs(runs.folder / "preset-other", run)
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-flag", "-q", "--seed", settings.get("seed", 1), env=seed)
+    same_bytes(runs.folder / "preset-flag", run, (10, STEPS))
+
+
 def check_stop(runs, checks):
     # Steps of some length, so that a signal arrives in mid-run.
     settings = {**SETTINGS, "device": "cpu", "gradient-accumulation-steps": 8}
@@ -166,6 +187,7 @@ def check_stop(runs, checks):
                  lambda: interrupted(runs, settings, whole))
     checks.check("a run that was never begun starts at step 0 under --resume", lambda: resumed_from_nothing(runs, settings, whole))
     checks.check("resuming a finished run changes nothing", lambda: finished(runs, whole))
+    checks.check("resuming takes no more memory than the start", lambda: resumed_in_its_memory(runs, settings))
     checks.check("no file is left over", lambda: no_leftovers(whole))
 
 
@@ -232,6 +254,28 @@ def finished(runs, whole):
     assert not changed, f"changed: {changed}"
 
 
+def peak_of(program, *args):
+    """Peak of resident memory in MiB."""
+    process = program.start(*args)
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, said
+    return usage.ru_maxrss / 1024
+
+
+def resumed_in_its_memory(runs, settings):
+    # Weights and moments that weigh more than all else, and short rows.
+    large = {**settings, "model-config.hidden-size": 512, "model-config.intermediate-size": 1024, "max-steps": 2, "save-steps": 1,
+             "eval-steps": 2, "per-device-train-batch-size": 1, "gradient-accumulation-steps": 1}
+    start = peak_of(runs.program, *runs.arguments("large", large))
+    resumed = peak_of(runs.program, "train", "--resume", "-o", runs.folder / "large", "-q", "--max-steps", 4)
+    assert resumed <= 1.02 * start, f"{resumed:.0f} MiB, the start {start:.0f} MiB"
+    shutil.rmtree(runs.folder / "large")
+    return f"{resumed:.0f} MiB, the start {start:.0f} MiB"
+
+
 # Each point with the number of its call at which the process ends: within the accumulation of step 13, and at the checkpoint of step 10
 # (the second one, since a checkpoint of step 5 must be there to go back to).
 MICRO_BATCHES = 4
@@ -283,6 +327,7 @@ def check_guard(runs, checks):
     checks.check("a learning rate of 1000 at one step is survived by a rollback", lambda: huge_rate(runs, settings, clean))
     checks.check("a learning rate of 1000 at the very last step is seen before the run is called good", lambda: huge_at_the_end(runs, settings, clean))
     checks.check("killed after a rollback and resumed it has the same bytes", lambda: killed_after_rollback(runs, settings))
+    checks.check("batches without a target change no weight and are warned of", lambda: without_targets(runs, settings))
     checks.check("ruined before the first checkpoint the run begins again", lambda: ruined_early(runs, settings))
     checks.check("with guard_action stop it ends and names what is good", lambda: stops(runs, settings))
     checks.check("patience stops early and keeps the best", lambda: stops_early(runs, settings))
@@ -358,6 +403,36 @@ def killed_after_rollback(runs, settings):
     (run / "latest").write_text("checkpoint-40\n")
     runs.resume(run)
     same_bytes(run, runs.folder / "in-a-row", (60,))
+
+
+def write_tokens(path, tokens, offsets, tokenizer):
+    """A token file as docs/formats.md describes it."""
+    documents = struct.pack(f"<{len(offsets)}Q", *offsets)
+    values = struct.pack(f"<{len(tokens)}H", *tokens)
+    header = {"__metadata__": {"tokenizer": tokenizer},
+              "documents": {"dtype": "U64", "shape": [len(offsets)], "data_offsets": [0, len(documents)]},
+              "tokens": {"dtype": "U16", "shape": [len(tokens)], "data_offsets": [len(documents), len(documents) + len(values)]}}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + documents + values)
+
+
+def without_targets(runs, settings):
+    """Documents of one token each: the token that follows is another document's, so nothing is predicted."""
+    tokenizer = runs.folder / "tokenizer.json"
+    runs.program.must("tokenizer", "train", "--vocab-size", 320, "-o", tokenizer, runs.text)
+    tokens = runs.folder / "single.safetensors"
+    count = 2000
+    write_tokens(tokens, [i % 320 for i in range(count)], list(range(count + 1)), tokenizer.read_text())
+    own = {**settings, "max-steps": 3, "save-steps": 1, "eval-steps": 3, "weight-decay": 0.1, "validation-data": runs.text}
+    done = runs.program.run("train", tokens, "-o", runs.folder / "single", *flags(own))
+    assert done.returncode == 0, done.stderr
+    for step in (1, 2, 3):
+        assert f"step {step}: no token of the batch counts for the loss; nothing was changed" in done.stderr, done.stderr
+    lines = metrics(runs.folder / "single")
+    assert [(line["step"], line["trained_tokens"], line.get("refused")) for line in lines] == [(i, 0, "no targets") for i in (1, 2, 3)], lines
+    first, last = (runs.folder / "single" / f"checkpoint-{step}" for step in (1, 3))
+    for name in SAME_BYTES:
+        assert filecmp.cmp(first / name, last / name, shallow=False), f"{name} changed"
 
 
 def ruined_early(runs, settings):

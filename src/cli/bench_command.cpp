@@ -5,6 +5,7 @@
 #include "cli/bench_kernels_command.h"
 #include "cli/bench_settings.h"
 #include "cli/output.h"
+#include "train/batch_size.h"
 #include "train/bench_train.h"
 #include "train/kernel_files.h"
 
@@ -69,8 +70,9 @@ void print_table(const train::TrainBench& bench) {
 }
 
 void run_bench_train(const BenchArguments& arguments) {
-  const train::TrainSettings settings = bench_settings(arguments.flags, "bench train");
+  train::TrainSettings settings = bench_settings(arguments.flags, "bench train");
   const std::unique_ptr<device::Device> device = open_device_of(settings);
+  train::pick_batch(*device, settings, 0);
   const train::TrainBench bench = train::bench_train(*device, settings, arguments.steps);
   train::warn_of_unused_kernel_files(*device, train::read_kernel_files(settings.kernel));
   if (arguments.json) {
@@ -89,7 +91,8 @@ void add_bench_command(CLI::App& app) {
   auto arguments = std::make_shared<BenchArguments>();
   train->add_option("--steps", arguments->steps, "Steps to time, after a warm-up of three");
   train->add_flag("--json", arguments->json, "Print one JSON object");
-  arguments->flags.add_to(*train, "-o");
+  add_step_flags(arguments->flags, *train);
+  arguments->flags.add_only(*train, {"profile", "profile_steps"});
   train->footer(
       "Example:\n  athanor bench train --vocab-size 512 --model-config.hidden-size 256 --per-device-train-batch-size 4 "
       "--json");

@@ -13,7 +13,8 @@ train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view 
   settings.model_config = {0, 256, 1024, 4, 4, 4, 0, 256};
   settings.model_config.tie_word_embeddings = true;
   settings.vocab_size = 512;
-  flags.apply(settings);
+  const train::SettingLayer layer = flags.layer();
+  train::apply_layers(settings, {&layer, 1});
   settings.model_config.vocab_size = settings.vocab_size;
   settings.model_config.complete(std::string(command));
   if (settings.max_length == 0) settings.max_length = settings.model_config.max_position_embeddings;
@@ -25,6 +26,23 @@ train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view 
   settings.max_steps = 1;
   settings.validate();
   return settings;
+}
+
+void add_step_flags(SettingFlags& flags, CLI::App& command) {
+  std::vector<std::string> names{"preset",       "depth",
+                                 "vocab_size",   "batch_tokens",
+                                 "max_length",   "per_device_train_batch_size",
+                                 "optim",        "gradient_accumulation_steps",
+                                 "sgd_momentum", "gradient_checkpointing",
+                                 "ema_decay",    "label_smoothing_factor",
+                                 "precision",    "max_grad_norm",
+                                 "z_loss",       "float32_matmul_precision",
+                                 "seed",         "device",
+                                 "threads",      "kernel"};
+  for (const train::SettingKey& key : train::setting_keys()) {
+    if (key.name.starts_with("model_config.")) names.push_back(key.name);
+  }
+  flags.add_only(command, names);
 }
 
 std::unique_ptr<device::Device> open_device_of(const train::TrainSettings& settings) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <string>
@@ -110,6 +111,8 @@ int run_guarded(CLI::App& app, int argc, const char* const* argv) {
     return exit.code;
   } catch (const std::bad_alloc&) {
     return say_error("out of memory; take a smaller model, batch or context, or close other programs");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return say_error(fmt::format("{}: {}; check the path", error.path1().string(), error.code().message()));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return kDone;
     return say_error(error.what());

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/test_folder.h"
 #include "cli/exit_codes.h"
 #include "cli/run_for_test.h"
 
@@ -35,6 +37,79 @@ TEST(CommandLine, ALineThatCannotBeUnderstoodGivesTwoAndSaysWhereHelpIs) {
   }
   EXPECT_NE(run_line({"frobnicate"}).err.find("there is no command \"frobnicate\""), std::string::npos);
 }
+
+TEST(CommandLine, ANumberOutsideItsRangeFailsWithOneWhereverItIsGiven) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"train", "--max-steps", "-3"},
+      {"train", "--learning-rate", "1e999"},
+      {"train", "--seed", "99999999999999999999"},
+      {"train", "x", "-o", "y", "--max-steps", "1", "--threads", "2000"},
+      {"plan", "x", "--seconds", "0"},
+      {"plan", "x", "--depth", "65"},
+      {"data", "show", "x", "--rows", "-1"},
+      {"bench", "train", "--steps", "0"},
+      {"tokenizer", "train", "--vocab-size", "-5", "-o", "z", "/dev/null"},
+      {"generate", "-m", "x", "-n", "-5"}};
+  for (const std::vector<std::string>& line : lines) {
+    const Outcome outcome = run_line(line);
+    EXPECT_EQ(outcome.code, kFailed) << ::testing::PrintToString(line) << outcome.err;
+    EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+    EXPECT_EQ(outcome.err.find("--help shows"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(CommandLine, AFlagOfASettingTakesOneValueAndLeavesTheDataBehindIt) {
+  const TestFolder folder;
+  const std::string run = (folder / "run").string();
+  const Outcome outcome = run_line({"train", "-o", run, (folder / "none.txt").string(), "--max-steps", "1"});
+  EXPECT_EQ(outcome.code, kFailed);
+  EXPECT_NE(outcome.err.find("there is no file or folder " + (folder / "none.txt").string()), std::string::npos)
+      << outcome.err;
+}
+
+TEST(CommandLine, ASettingThatIsNoNumberIsNotUnderstood) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"train", "--max-steps", "many"},
+                                               {"plan", "--learning-rate", "1x"},
+                                               {"train", "--gradient-checkpointing", "perhaps"}}) {
+    EXPECT_EQ(run_line(line).code, kNotUnderstood) << ::testing::PrintToString(line);
+  }
+}
+
+TEST(CommandLine, HelpOfBenchTrainListsOnlyWhatAStepDependsOn) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"bench", "train", "--help"}, {"explain", "--help"}}) {
+    const std::string help = run_line(line).out;
+    for (const char* flag : {"--preset", "--per-device-train-batch-size", "--precision", "--model-config.hidden-size"})
+      EXPECT_NE(help.find(flag), std::string::npos) << flag;
+    for (const char* flag : {"--output-dir", "--save-steps", "--patience", "--data", "--minutes", "--learning-rate"})
+      EXPECT_EQ(help.find(flag), std::string::npos) << flag;
+  }
+}
+
+#ifndef _WIN32
+TEST(CommandLine, APathThatTheSystemRefusesIsNamedWithTheReason) {
+  const TestFolder folder;
+  const std::string loop = (folder / "loop").string();
+  std::filesystem::create_symlink(loop, loop);
+  const std::string name = (folder / std::string(300, 'x')).string();
+  for (const std::string& path : {loop, name}) {
+    for (const std::vector<std::string>& line :
+         {std::vector<std::string>{"train", path, "-o", (folder / "run").string(), "--max-steps", "1"},
+          {"data", "show", path},
+          {"tokenizer", "train", "--vocab-size", "300", "-o", (folder / "t").string(), path},
+          {"show", path},
+          {"generate", "-m", path, "-p", "x"},
+          {"train", "x", "-o", path, "--max-steps", "1"}}) {
+      const Outcome outcome = run_line(line);
+      EXPECT_EQ(outcome.code, kFailed) << outcome.err;
+      EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+      EXPECT_NE(outcome.err.find(path), std::string::npos) << outcome.err;
+      EXPECT_EQ(outcome.err.find("filesystem error"), std::string::npos) << outcome.err;
+      EXPECT_NE(outcome.err.find("; "), std::string::npos) << outcome.err;
+    }
+  }
+}
+#endif
 
 TEST(CommandLine, HelpIsOnStdoutWithAnExample) {
   Outcome outcome = run_line({"--help"});

@@ -12,8 +12,9 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/scratch_folder.h"
-#include "cli/setting_flags.h"
+#include "cli/train_inputs.h"
 #include "data/data_report.h"
+#include "train/batch_size.h"
 #include "train/prepare.h"
 #include "train/session.h"
 
@@ -64,18 +65,7 @@ struct Verdict {
 };
 
 train::TrainSettings settings_of(const ShowArguments& arguments) {
-  train::TrainSettings settings;
-  train::apply_environment(settings);
-  std::vector<std::string> data;
-  for (const std::string& input : arguments.inputs) {
-    if (input.ends_with(".yaml") || input.ends_with(".yml")) {
-      train::apply_settings_file(settings, input);
-    } else {
-      data.push_back(input);
-    }
-  }
-  if (!data.empty()) settings.data = data;
-  arguments.flags.apply(settings);
+  train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags);
   check(!settings.data.empty(), "data show: no data; name text files, folders, a token file or a settings file");
   return settings;
 }
@@ -131,7 +121,7 @@ Verdict judge(train::TrainSettings settings, int64_t rows) {
   }
   if (settings.max_length == 0) settings.max_length = settings.model_config.max_position_embeddings;
   if (settings.max_length == 0) settings.max_length = usual_length(data.tokens.num_tokens());
-  const int64_t step_rows = settings.per_device_train_batch_size * settings.gradient_accumulation_steps;
+  const int64_t step_rows = train::rows_of_step(settings);
   data::LoaderOptions options = train::loader_options(settings, data);
   verdict.packing = data::name_of(options.packing);
   options.packing = data::Packing::Documents;  // so that the boundaries are known
@@ -235,6 +225,8 @@ void print_verdict(const Verdict& verdict) {
 }
 
 void show(const ShowArguments& arguments) {
+  check(arguments.rows >= 0 && arguments.rows <= 1000, "data show: --rows is {}; it must lie between 0 and 1000",
+        arguments.rows);
   const Verdict verdict = judge(settings_of(arguments), arguments.rows);
   if (arguments.json) {
     write_output(as_json(verdict).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -249,9 +241,11 @@ void add_data_show_command(CLI::App& data) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command = data.add_subcommand("show", "The verdict on text or tokens before training on them");
   command->add_option("INPUT", arguments->inputs, "Text files and folders, one token file, or a settings file (.yaml)");
-  command->add_option("--rows", arguments->rows, "Rows of training to show")->check(CLI::Range(0, 1000));
+  command->add_option("--rows", arguments->rows, "Rows of training to show, at most 1000");
   command->add_flag("--json", arguments->json, "As one JSON object");
-  std::vector<std::string> names{"data_weights",
+  std::vector<std::string> names{"preset",
+                                 "depth",
+                                 "data_weights",
                                  "text_field",
                                  "packing",
                                  "encoding",
@@ -261,6 +255,7 @@ void add_data_show_command(CLI::App& data) {
                                  "validation_split",
                                  "validation_data",
                                  "max_steps",
+                                 "batch_tokens",
                                  "per_device_train_batch_size",
                                  "max_length",
                                  "gradient_accumulation_steps",

@@ -1,4 +1,5 @@
-// What the process ends with.
+// What the process ends with. A number outside the range of its option is a failure like any other bad value, whether it came from the
+// command line, the environment or a file; text that is no number at all makes a command line that cannot be understood.
 #pragma once
 
 namespace athanor::cli {

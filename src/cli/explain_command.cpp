@@ -6,6 +6,7 @@
 #include "cli/bench_settings.h"
 #include "cli/output.h"
 #include "kernels/kernel_info.h"
+#include "train/batch_size.h"
 #include "train/explain.h"
 
 namespace athanor::cli {
@@ -100,8 +101,9 @@ ordered_json as_json(const train::ExplainedStep& step, const device::DeviceInfo&
 }
 
 void run_explain(const ExplainArguments& arguments) {
-  const train::TrainSettings settings = bench_settings(arguments.flags, "explain");
+  train::TrainSettings settings = bench_settings(arguments.flags, "explain");
   const std::unique_ptr<device::Device> device = open_device_of(settings);
+  train::pick_batch(*device, settings, 0);
   const train::ExplainedStep step = train::explain_step(*device, settings);
   if (!arguments.json) return print_step(step);
   write_output(as_json(step, device->info()).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -114,7 +116,7 @@ void add_explain_command(CLI::App& app) {
       app.add_subcommand("explain", "One training step, launch by launch: work, traffic, time, operands");
   auto arguments = std::make_shared<ExplainArguments>();
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  arguments->flags.add_to(*command, "-o");
+  add_step_flags(arguments->flags, *command);
   command->footer(
       "Example:\n  athanor explain --model-config.num-hidden-layers 1 --per-device-train-batch-size 2 --max-length 64");
   command->callback([arguments] { run_explain(*arguments); });

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/scratch_folder.h"
 #include "cli/train_inputs.h"
+#include "train/batch_size.h"
 #include "train/memory_plan.h"
 #include "train/session.h"
 #include "train/time_plan.h"
@@ -32,6 +33,7 @@ struct PlanArguments {
 };
 
 struct DevicePlan {
+  train::TrainSettings settings;  // as resolved for this device
   std::string device;
   device::Backend backend = device::Backend::Cpu;
   std::optional<train::MemoryPlan> memory;
@@ -42,18 +44,18 @@ struct DevicePlan {
 };
 
 train::TrainSettings settings_of(const PlanArguments& arguments) {
-  train::TrainSettings settings;
-  train::apply_environment(settings);
-  lay_over(settings, arguments.inputs, arguments.flags);
+  train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags);
   if (settings.output_dir.empty()) settings.output_dir = "runs/planned";
   if (settings.max_steps == 0 && settings.minutes == 0) settings.max_steps = kStepsWhenOpen;
   settings.validate();
+  say_what_is_overridden(settings);
   return settings;
 }
 
 DevicePlan plan_on(device::Device& device, const train::TrainSettings& settings, int64_t validation_blocks,
                    double seconds) {
   DevicePlan plan;
+  plan.settings = settings;
   plan.device = device.info().name;
   plan.backend = device.info().backend;
   const int64_t base = train::host_base_bytes(device);
@@ -69,24 +71,30 @@ DevicePlan plan_on(device::Device& device, const train::TrainSettings& settings,
   return plan;
 }
 
-/// The device that the settings name, and beside a GPU that "auto" found, the CPU.
-std::vector<DevicePlan> plan_all(train::TrainSettings& settings, double seconds, train::PreparedData& data) {
+/// The device that the settings name, and beside a GPU that "auto" found, the CPU. Both plan one model; the batch of a device is its own
+/// where the settings leave it open.
+std::vector<DevicePlan> plan_all(const train::TrainSettings& settings, double seconds,
+                                 const train::PreparedData& data) {
   std::vector<DevicePlan> plans;
-  int64_t blocks = 0;
-  {
-    const std::unique_ptr<device::Device> device = open_device_of(settings);
-    train::resolve_settings(*device, settings, data, train::MemoryCheck::No);
-    blocks = data::Loader(data.tokens, {settings.max_length, settings.seed, settings.validation_split, data.validation})
-                 .validation_blocks();
-    log_info("{}", train::plan_text(settings, data));
-    plans.push_back(plan_on(*device, settings, blocks, seconds));
-  }
-  if (settings.device != "auto" || plans.front().backend == device::Backend::Cpu) return plans;
+  const auto plan_with = [&](train::TrainSettings on_device) {
+    const std::unique_ptr<device::Device> device = open_device_of(on_device);
+    train::resolve_settings(*device, on_device, data, train::MemoryCheck::No);
+    const data::Loader loader(data.tokens, train::loader_options(on_device, data));
+    if (plans.empty()) log_info("{}", train::plan_text(on_device, data));
+    plans.push_back(plan_on(*device, on_device, loader.validation_blocks(), seconds));
+  };
+  plan_with(settings);
+  const DevicePlan& first = plans.front();
+  if (settings.device != "auto" || first.backend == device::Backend::Cpu) return plans;
   train::TrainSettings on_cpu = settings;
   on_cpu.device = "cpu";
   on_cpu.kernel.clear();
-  const std::unique_ptr<device::Device> cpu = open_device_of(on_cpu);
-  plans.push_back(plan_on(*cpu, on_cpu, blocks, seconds));
+  on_cpu.model_config = first.settings.model_config;
+  on_cpu.max_steps = first.settings.max_steps;
+  on_cpu.eval_steps = first.settings.eval_steps;
+  on_cpu.save_steps = first.settings.save_steps;
+  on_cpu.eval_batches = first.settings.eval_batches;
+  plan_with(on_cpu);
   return plans;
 }
 
@@ -96,7 +104,7 @@ std::string duration(double seconds) {
   return seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600) : fmt::format("{:.1f} days", seconds / 86400);
 }
 
-void print_memory(const DevicePlan& plan, const train::TrainSettings& settings) {
+void print_memory(const DevicePlan& plan) {
   if (!plan.memory) {
     print("  does not fit: {}\n", plan.refused);
   } else {
@@ -118,9 +126,10 @@ void print_memory(const DevicePlan& plan, const train::TrainSettings& settings) 
     if (!memory.fits()) print("  does not fit\n");
   }
   if (plan.largest_micro_batch > 0) {
-    print("  the largest micro-batch that fits: {} rows of {} tokens\n", plan.largest_micro_batch, settings.max_length);
+    print("  the largest micro-batch that fits: {} rows of {} tokens\n", plan.largest_micro_batch,
+          plan.settings.max_length);
   } else {
-    print("  not even a micro-batch of one row of {} tokens fits\n", settings.max_length);
+    print("  not even a micro-batch of one row of {} tokens fits\n", plan.settings.max_length);
   }
 }
 
@@ -136,11 +145,13 @@ void print_time(const train::TimePlan& time, const train::TrainSettings& setting
         duration(time.seconds_per_checkpoint * static_cast<double>(time.checkpoints)));
 }
 
-void print_plans(const std::vector<DevicePlan>& plans, const train::TrainSettings& settings) {
+void print_plans(const std::vector<DevicePlan>& plans) {
   for (const DevicePlan& plan : plans) {
-    print("{}{}:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "", plan.device);
-    print_memory(plan, settings);
-    if (plan.time) print_time(*plan.time, settings);
+    print("{}{}, {} x {} rows of {} tokens a step:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "",
+          plan.device, plan.settings.gradient_accumulation_steps, plan.settings.per_device_train_batch_size,
+          plan.settings.max_length);
+    print_memory(plan);
+    if (plan.time) print_time(*plan.time, plan.settings);
   }
   if (plans.size() == 2 && plans[0].time && plans[1].time) {
     const bool first = plans[0].time->seconds <= plans[1].time->seconds;
@@ -180,17 +191,19 @@ ordered_json time_json(const train::TimePlan& time) {
   return object;
 }
 
-ordered_json as_json(const std::vector<DevicePlan>& plans, const train::TrainSettings& settings) {
+ordered_json as_json(const std::vector<DevicePlan>& plans) {
+  const train::TrainSettings& first = plans.front().settings;
   ordered_json report;
-  report["weights"] = settings.model_config.num_weights();
-  report["max_steps"] = settings.max_steps;
-  report["tokens_per_step"] =
-      settings.per_device_train_batch_size * settings.gradient_accumulation_steps * settings.max_length;
+  report["weights"] = first.model_config.num_weights();
+  report["max_steps"] = first.max_steps;
+  report["tokens_per_step"] = train::rows_of_step(first) * first.max_length;
   report["devices"] = ordered_json::array();
   for (const DevicePlan& plan : plans) {
     ordered_json entry;
     entry["device"] = plan.device;
     entry["backend"] = device::name_of(plan.backend);
+    entry["per_device_train_batch_size"] = plan.settings.per_device_train_batch_size;
+    entry["gradient_accumulation_steps"] = plan.settings.gradient_accumulation_steps;
     if (plan.memory) entry["memory"] = memory_json(*plan.memory);
     if (!plan.memory) entry["refused"] = plan.refused;
     entry["largest_micro_batch"] = plan.largest_micro_batch;
@@ -202,12 +215,14 @@ ordered_json as_json(const std::vector<DevicePlan>& plans, const train::TrainSet
 }
 
 void run_plan(const PlanArguments& arguments) {
-  train::TrainSettings settings = settings_of(arguments);
+  check(arguments.seconds >= 0.1 && arguments.seconds <= 3600,
+        "plan: --seconds is {}; it must lie between 0.1 and 3600", arguments.seconds);
+  const train::TrainSettings settings = settings_of(arguments);
   const ScratchFolder scratch("plan");
-  train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
+  const train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
   const std::vector<DevicePlan> plans = plan_all(settings, arguments.seconds, data);
-  if (!arguments.json) return print_plans(plans, settings);
-  write_output(as_json(plans, settings).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  if (!arguments.json) return print_plans(plans);
+  write_output(as_json(plans).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -217,9 +232,7 @@ void add_plan_command(CLI::App& app) {
   auto arguments = std::make_shared<PlanArguments>();
   command->add_option("INPUT", arguments->inputs,
                       "As for train: text files and folders, one token file, or a settings file (.yaml)");
-  command->add_option("--seconds", arguments->seconds, "How long to take steps on each device")
-      ->type_name("S")
-      ->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--seconds", arguments->seconds, "How long to take steps on each device")->type_name("S");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   arguments->flags.add_to(*command, "-o");
   command->footer(

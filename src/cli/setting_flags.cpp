@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-
 namespace athanor::cli {
 
 void SettingFlags::add_to(CLI::App& command, const std::string& output_short) {
@@ -31,25 +29,28 @@ void SettingFlags::add(CLI::App& command, const train::SettingKey& key, const st
           ->type_name(key.is_list ? "PATH..." : "VALUE")
           ->group(is_model ? "Model" : "Settings")
           ->multi_option_policy(key.is_list ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
-  if (!key.is_list) given.option->expected(1);
   // Each takes one value a time, so that what stands behind it is an argument of its own.
+  if (!key.is_list) given.option->expected(1)->allow_extra_args(false);
   if (key.name == "kernel") given.option->expected(1)->allow_extra_args(false)->type_name("NAME=FILE");
   if (key.name == "sample_prompts") given.option->expected(1)->allow_extra_args(false)->type_name("TEXT");
   if (key.name == "data_weights") given.option->expected(1)->allow_extra_args(false)->type_name("NUMBER,...");
   given.option->default_str(fmt::format("{}", fmt::join(key.get(train::TrainSettings()), " ")));
 }
 
-void SettingFlags::apply(train::TrainSettings& settings) const {
+train::SettingLayer SettingFlags::layer() const {
+  train::SettingLayer layer;
+  train::TrainSettings tried;
   for (const train::SettingKey& key : train::setting_keys()) {
     const auto found = given_->find(key.name);
     if (found == given_->end() || found->second.option->count() == 0) continue;
-    const Given& given = found->second;
+    layer.push_back({key.name, found->second.values, key.flag()});
     try {
-      train::apply_setting(settings, key.name, given.values, key.flag());
-    } catch (const Error& error) {
+      train::apply_setting(tried, key.name, layer.back().values, layer.back().source);
+    } catch (const train::UnreadableValue& error) {
       throw CLI::ValidationError(error.what());  // a command line that cannot be understood
     }
   }
+  return layer;
 }
 
 }  // namespace athanor::cli

@@ -1,7 +1,7 @@
 // The table of training settings as flags of a command: --max-steps for max_steps, --model-config.hidden-size for the group.
 #pragma once
 
-#include "train/settings.h"
+#include "train/setting_layers.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,8 +18,9 @@ class SettingFlags {
   void add_to(CLI::App& command, const std::string& output_short);
   /// Adds only these keys.
   void add_only(CLI::App& command, const std::vector<std::string>& names);
-  /// Lays the flags that were given over the settings. Throws Error naming the flag.
-  void apply(train::TrainSettings& settings) const;
+  /// The flags that were given. Throws CLI::ValidationError for text that is no value of its flag at all, and Error for one outside the
+  /// flag's range; both name the flag.
+  train::SettingLayer layer() const;
 
  private:
   struct Given {

@@ -30,26 +30,31 @@ struct TrainArguments {
   SettingFlags flags;
 };
 
-train::TrainSettings settings_of(const TrainArguments& arguments) {
-  train::TrainSettings settings;
-  train::apply_environment(settings);
-  lay_over(settings, arguments.inputs, arguments.flags);
-  if (!arguments.resume || settings.output_dir.empty()) return settings;
-  // What the run resolved at its start stands below what is said now.
-  std::optional<train::TrainSettings> of_run = train::settings_of_run(train::RunFolder(settings.output_dir));
-  if (!of_run) return settings;
-  const train::TrainSettings resolved = *of_run;
-  lay_over(*of_run, arguments.inputs, arguments.flags);
-  check(of_run->data == resolved.data,
-        "train: {} was begun on {}; go on with the same data, or choose another folder with -o", settings.output_dir,
+/// What the run resolved at its start stands below what is said now, and what was left open then is not opened again.
+train::TrainSettings settings_to_resume(const TrainArguments& arguments, const std::string& folder) {
+  const std::optional<train::SettingLayer> of_run = train::layer_of_run(train::RunFolder(folder));
+  if (!of_run) return settings_of(arguments.inputs, arguments.flags);
+  train::TrainSettings resolved;
+  train::apply_layers(resolved, {&*of_run, 1});
+  train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags, of_run);
+  check(settings.data == resolved.data,
+        "train: {} was begun on {}; go on with the same data, or choose another folder with -o", folder,
         fmt::join(resolved.data, ", "));
-  // What was left open then is not opened again.
-  if (of_run->model_config.hidden_size == 0) of_run->model_config = resolved.model_config;
-  if (of_run->max_steps == 0) of_run->max_steps = resolved.max_steps;
-  if (of_run->device == "auto") of_run->device = resolved.device;
-  if (of_run->threads == 0) of_run->threads = resolved.threads;
-  of_run->output_dir = settings.output_dir;
-  return *of_run;
+  check(settings.preset == resolved.preset && settings.depth == resolved.depth,
+        "train: {} was begun with preset \"{}\" and depth {}; go on with the same, or choose another folder with -o",
+        folder, resolved.preset, resolved.depth);
+  if (settings.model_config.hidden_size == 0) settings.model_config = resolved.model_config;
+  if (settings.max_steps == 0) settings.max_steps = resolved.max_steps;
+  if (settings.device == "auto") settings.device = resolved.device;
+  if (settings.threads == 0) settings.threads = resolved.threads;
+  settings.output_dir = folder;
+  return settings;
+}
+
+train::TrainSettings settings_of(const TrainArguments& arguments) {
+  const train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags);
+  const bool resumes = arguments.resume && !settings.output_dir.empty();
+  return resumes ? settings_to_resume(arguments, settings.output_dir) : settings;
 }
 
 std::string next_commands(const std::string& run) {
@@ -99,6 +104,7 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
 
 void run_train(const CLI::App& command, const TrainArguments& arguments) {
   const train::TrainSettings settings = settings_of(arguments);
+  if (!arguments.resume) say_what_is_overridden(settings);
   catch_interrupts();
   train::TrainHooks hooks;
   hooks.progress = make_progress_sink(is_quiet(command));
@@ -132,9 +138,10 @@ void add_train_command(CLI::App& app) {
   command->footer(
       "Examples:\n  athanor train mytexts/ -o runs/mine --minutes 10\n  athanor train settings.yaml --max-steps 20 "
       "--device cpu\n"
-      "  athanor train --resume -o runs/mine\nEvery flag is also a key of the settings file (max_steps: 20) and, below "
-      "both, a variable\n"
-      "(ATHANOR_MAX_STEPS=20). Ctrl-C saves a checkpoint, says how to resume, and leaves with 130.");
+      "  athanor train --resume -o runs/mine\n  athanor train mytexts/ -o runs/mine --preset small --minutes 30\n"
+      "Every flag is also a key of the settings file (max_steps: 20) and a variable (ATHANOR_MAX_STEPS=20). A flag "
+      "stands above\na variable, a variable above the file, the file above --preset or --depth. Ctrl-C saves a "
+      "checkpoint, says how to resume, and leaves with 130.");
   command->callback([command, arguments] { run_train(*command, *arguments); });
 }
 

@@ -1,6 +1,10 @@
 // A settings file is known by its name.
 #include "cli/train_inputs.h"
 
+#include "base/log.h"
+
+#include <fmt/ranges.h>
+
 namespace athanor::cli {
 
 namespace {
@@ -9,17 +13,33 @@ bool is_settings_file(const std::string& path) { return path.ends_with(".yaml") 
 
 }  // namespace
 
-void lay_over(train::TrainSettings& settings, const std::vector<std::string>& inputs, const SettingFlags& flags) {
+train::TrainSettings settings_of(const std::vector<std::string>& inputs, const SettingFlags& flags,
+                                 const std::optional<train::SettingLayer>& of_run) {
+  std::vector<train::SettingLayer> layers;
+  if (of_run) layers.push_back(*of_run);
   std::vector<std::string> data;
   for (const std::string& input : inputs) {
     if (is_settings_file(input)) {
-      train::apply_settings_file(settings, input);
+      layers.push_back(train::read_settings_file(input));
     } else {
       data.push_back(input);
     }
   }
-  if (!data.empty()) settings.data = data;
-  flags.apply(settings);
+  layers.push_back(train::environment_settings());
+  train::SettingLayer line = flags.layer();
+  if (!data.empty()) line.insert(line.begin(), {"data", data, "INPUT"});
+  layers.push_back(std::move(line));
+  train::TrainSettings settings;
+  train::apply_layers(settings, layers);
+  return settings;
+}
+
+void say_what_is_overridden(const train::TrainSettings& settings) {
+  const std::vector<std::string> keys = train::overridden_keys(settings);
+  if (keys.empty()) return;
+  const std::string name =
+      settings.preset.empty() ? fmt::format("depth {}", settings.depth) : fmt::format("preset {}", settings.preset);
+  log_info("{}: said otherwise are {}", name, fmt::join(keys, ", "));
 }
 
 }  // namespace athanor::cli

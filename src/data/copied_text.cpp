@@ -129,11 +129,10 @@ class RollingHash {
   uint64_t leaving_ = 1;
 };
 
-/// The different windows of a text, found by their hash.
+/// The different windows of a text, which is at least as long as one, found by their hash.
 class Windows {
  public:
   Windows(std::span<const uint32_t> text, int64_t length) : text_(text), length_(static_cast<size_t>(length)) {
-    if (text.size() < length_) return;
     std::vector<Entry> entries;
     RollingHash hash(length);
     for (size_t i = 0; i < text.size(); ++i) {
@@ -220,8 +219,9 @@ CopiedRun longest_copied_run(std::span<const uint32_t> text, const TokenStream& 
 std::vector<uint8_t> copied_tokens(std::span<const uint32_t> text, const TokenStream& training, int64_t least) {
   check(least >= 1, "copied text: runs of {} tokens; pass at least 1", least);
   std::vector<uint8_t> copied(text.size(), 0);
-  Windows windows(text, least);
   const auto length = static_cast<size_t>(least);
+  if (text.size() < length) return copied;
+  Windows windows(text, least);
   for_each_block(training, least - 1, training.size(), [&](int64_t, std::span<const uint32_t> tokens) {
     RollingHash hash(least);
     for (size_t i = 0; i < tokens.size(); ++i) {

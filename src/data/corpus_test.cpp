@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "base/safetensors.h"
+#include "base/test_garbled.h"
 #include "data/encode.h"
 #include "data/loader.h"
 #include "data/test_texts.h"
@@ -65,6 +67,12 @@ TEST(TextFiles, FindsTextsInFoldersAndCountsWhatItSkips) {
 TEST(TextFiles, RefusesWhatIsMissingOrEmpty) {
   const TestFolder folder("text");
   EXPECT_THAT(error_of([&] { find_text_files({folder / "none.txt"}); }), HasSubstr("there is no file or folder"));
+  EXPECT_THAT(error_of([&] { find_text_files({folder / std::string(300, 'x')}); }), HasSubstr("; check the path"));
+#ifndef _WIN32
+  const TestFolder links("links");
+  std::filesystem::create_symlink(links / "loop", links / "loop");
+  EXPECT_THAT(error_of([&] { find_text_files({links / "loop"}); }), HasSubstr("loop: Too many levels"));
+#endif
   EXPECT_THAT(error_of([&] { find_text_files({folder.write("e.txt", "")}); }), HasSubstr("e.txt is empty"));
   EXPECT_THAT(error_of([&] { find_text_files({folder.path()}); }), HasSubstr("no text file"));
   EXPECT_THAT(error_of([&] { read_text(folder.write("bom.txt", "\xEF\xBB\xBF")); }), HasSubstr("is empty"));
@@ -234,6 +242,36 @@ TEST(TokenFile, RefusesFilesThatLie) {
                 HasSubstr(says));
   }
   EXPECT_THAT(refusal({1, 2, 3}, {0, 3}, {{"tokenizer", "{"}}), HasSubstr("not JSON"));
+}
+
+TEST(TokenFile, GarbledAnywhereIsReadWithoutHarmOrRefusedInWords) {
+  const TestFolder folder("tokens");
+  const std::filesystem::path path = folder / "garbled.safetensors";
+  write_token_file(path, TokenData(std::vector<uint32_t>{1, 2, 0, 40, 41, 0, 7, 0}, {0, 3, 6, 8}, tokenizer_of_bytes(),
+                                   {{"one", 2}, {"two", 1}}));
+  std::string good;
+  {
+    const MappedFile file(path);
+    good.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  }
+  int64_t refused = 0;
+  for_each_garbled(good, [&](const Garbled& garbled) {
+    folder.write("garbled.safetensors", garbled.content);
+    try {
+      is_token_file(path);
+      const TokenData data = TokenData::open(path);
+      std::vector<uint32_t> tokens(static_cast<size_t>(data.num_tokens()));
+      data.read(0, tokens);
+      const TokenStream all(data, {{0, data.num_tokens()}});
+      std::vector<bool> starts(tokens.size());
+      all.document_starts(0, starts);
+      data.tokenizer()->decode(tokens);
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_THAT(error.what(), HasSubstr(path.string())) << garbled.change;
+    }
+  });
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(Permutation, VisitsEveryNumberOnceInAnOrderOfItsOwn) {

@@ -117,6 +117,9 @@ class FileSink : public TokenSink {
 }  // namespace
 
 void encode_parts(const TextParts& parts, const Tokenizer& tokenizer, int threads, TokenSink& sink) {
+  constexpr int kMostThreads = 1024;
+  check(threads >= 0 && threads <= kMostThreads, "data: --threads is {}; it must lie between 0 (all) and {}", threads,
+        kMostThreads);
   const int workers = threads > 0 ? threads : available_threads();
   for (;;) {
     std::vector<Job> jobs = next_jobs(parts);

@@ -188,9 +188,9 @@ struct TextDecoder::State {
   size_t take_converted(std::string_view bytes, std::string& out, bool is_end) {
     const size_t before = out.size();
     const Converter::Converted got = converter->convert(bytes, out);
-    check(got.bytes == bytes.size() || (!got.is_illegal && !is_end),
-          "text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding",
-          name, encoding, static_cast<unsigned char>(bytes[std::min(got.bytes, bytes.size() - 1)]), offset + got.bytes);
+    if (got.bytes < bytes.size() && (got.is_illegal || is_end))
+      fail("text: {} is not {}: the byte 0x{:02X} at offset {} does not convert; name its encoding with --encoding",
+           name, encoding, static_cast<unsigned char>(bytes[got.bytes]), offset + got.bytes);
     if (is_end) converter->finish(out);
     if (may_begin_with_mark && out.size() > before) {
       may_begin_with_mark = false;

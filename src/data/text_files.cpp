@@ -110,6 +110,8 @@ TextFiles find_text_files(const std::vector<fs::path>& inputs) {
   for (const fs::path& input : inputs) {
     std::error_code error;
     const fs::file_status status = fs::status(input, error);
+    const bool is_missing = status.type() == fs::file_type::not_found;
+    check(is_missing || !error, "text: {}: {}; check the path", input.string(), error.message());
     check(fs::exists(status), "text: there is no file or folder {}; check the path", input.string());
     const size_t before = found.paths.size();
     if (fs::is_directory(status)) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/test_garbled.h"
 #include "data/byte_alphabet.h"
 #include "data/test_texts.h"
 #include "data/tokenizer_training.h"
@@ -152,6 +153,13 @@ TEST(Tokenizer, EncodesTheSameOnAnyNumberOfThreads) {
   for (const std::vector<uint32_t>& result : results) EXPECT_EQ(result, one);
 }
 
+// The sanitizers' own cost is not the tokenizer's; what takes quadratic time is above either.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kMostSeconds = 60;
+#else
+constexpr double kMostSeconds = 2;
+#endif
+
 TEST(Tokenizer, TakesMegabytesWithoutAPlaceToSplitInUnderTwoSeconds) {
   std::string letters, spaces, han, capitals, noise;
   std::mt19937 random(3);
@@ -161,9 +169,10 @@ TEST(Tokenizer, TakesMegabytesWithoutAPlaceToSplitInUnderTwoSeconds) {
   for (const Split split : {Split::Tekken, Split::Gpt2, Split::Llama3}) {
     for (const std::string& text : {letters, spaces, han, capitals, noise}) {
       Tokenizer tokenizer = trained();
-      EXPECT_LT(seconds([&] { tokenizer = train_tokenizer({text}, {.vocab_size = 300, .split = split}); }), 2.0);
+      EXPECT_LT(seconds([&] { tokenizer = train_tokenizer({text}, {.vocab_size = 300, .split = split}); }),
+                kMostSeconds);
       std::vector<uint32_t> tokens;
-      EXPECT_LT(seconds([&] { tokens = tokenizer.encode(text); }), 2.0);
+      EXPECT_LT(seconds([&] { tokens = tokenizer.encode(text); }), kMostSeconds);
       EXPECT_EQ(tokenizer.decode(tokens), text);
     }
   }
@@ -242,19 +251,16 @@ TEST(Tokenizer, RefusesFilesThatItWouldNotEncodeExactly) {
 
 TEST(Tokenizer, SurvivesFilesThatAreCutOrAltered) {
   const std::string good = train_tokenizer({small_corpus()}, {.vocab_size = 270}).to_json();
-  std::mt19937 random(4);
   for (size_t length = 0; length < good.size(); length += 61)
     EXPECT_THROW(Tokenizer::from_json(good.substr(0, length), "cut"), Error);
-  for (int i = 0; i < 500; ++i) {
-    std::string altered = good;
-    altered[random() % altered.size()] = static_cast<char>(random());
+  for_each_garbled(good, [](const Garbled& garbled) {
     try {
-      const Tokenizer tokenizer = Tokenizer::from_json(altered, "altered");
-      tokenizer.encode(small_corpus().substr(0, 500));
-    } catch (const Error&) {
-      // Refused in words: what it should do.
+      const Tokenizer tokenizer = Tokenizer::from_json(garbled.content, "altered");
+      tokenizer.decode(tokenizer.encode(small_corpus().substr(0, 500)));
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("altered")) << garbled.change;
     }
-  }
+  });
   EXPECT_THROW(Tokenizer::from_json(std::string(1 << 20, '['), "deep"), Error);
   EXPECT_THROW(Tokenizer::load("/no/such/file.json"), Error);
 }
@@ -328,6 +334,11 @@ TEST(TokenizerTraining, RefusesWhatCannotWork) {
               HasSubstr("twice"));
   EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .special_tokens = {"a"}}); }),
               HasSubstr("symbol of a byte"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = -5}); }), HasSubstr("-5 is too small"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .min_frequency = -1}); }),
+              HasSubstr("--min-frequency is -1; it must be at least 1"));
+  EXPECT_THAT(error_of([] { train_tokenizer({"text"}, {.vocab_size = 300, .threads = -1}); }),
+              HasSubstr("--threads is -1; it must lie between 0 (all) and 1024"));
   EXPECT_THAT(error_of([] { split_from_name("bert"); }), HasSubstr("no split named \"bert\""));
 }
 

@@ -226,6 +226,7 @@ TokenizerParts Trainer::run() {
 }
 
 void check_options(const TokenizerTraining& options) {
+  constexpr int kMostThreads = 1024;
   const auto first_tokens = static_cast<int64_t>(256 + options.special_tokens.size());
   check(options.vocab_size > first_tokens,
         "tokenizer train: a vocabulary of {} is too small; the 256 bytes and {} special tokens take {}, so ask for at "
@@ -233,6 +234,10 @@ void check_options(const TokenizerTraining& options) {
         options.vocab_size, options.special_tokens.size(), first_tokens, first_tokens + 1);
   check(options.vocab_size < (int64_t{1} << 31), "tokenizer train: a vocabulary of {} is too large",
         options.vocab_size);
+  check(options.min_frequency >= 1, "tokenizer train: --min-frequency is {}; it must be at least 1",
+        options.min_frequency);
+  check(options.threads >= 0 && options.threads <= kMostThreads,
+        "tokenizer train: --threads is {}; it must lie between 0 (all) and {}", options.threads, kMostThreads);
   std::unordered_set<std::string> seen;
   for (const std::string& content : options.special_tokens) {
     const std::optional<std::string> bytes = symbols_to_bytes(content);

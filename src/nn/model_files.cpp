@@ -29,15 +29,13 @@ float half_to_float(uint16_t bits) {
 }
 
 /// The file's values as f32, whatever floating type and alignment they have.
-std::vector<float> as_floats(const TensorEntry& entry, std::string_view name, const fs::path& path) {
+std::vector<float> as_floats(const TensorEntry& entry) {
   const size_t count = static_cast<size_t>(entry.num_elements());
   std::vector<float> values(count);
   if (entry.dtype == DType::F32) {
     std::memcpy(values.data(), entry.bytes.data(), entry.bytes.size());
     return values;
   }
-  check(entry.dtype == DType::F16 || entry.dtype == DType::BF16, "{}: {} has type {}; weights are F32, F16 or BF16",
-        path.string(), name, name_of(entry.dtype));
   std::vector<uint16_t> halves(count);
   std::memcpy(halves.data(), entry.bytes.data(), entry.bytes.size());
   for (size_t i = 0; i < count; ++i) {
@@ -80,18 +78,58 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
 }
 
 /// True for tensors that other programs write though they follow from others.
-bool is_redundant(const Llama& model, std::string_view name) {
-  return name.ends_with(".rotary_emb.inv_freq") || (model.config().tie_word_embeddings && name == "lm_head.weight");
+bool is_redundant(const LlamaConfig& config, std::string_view name) {
+  return name.ends_with(".rotary_emb.inv_freq") || (config.tie_word_embeddings && name == "lm_head.weight");
 }
 
-void upload_tensor(device::Stream& stream, const Parameter& parameter, const TensorEntry& entry, const fs::path& path) {
-  const std::vector<int64_t> wanted = file_shape(parameter.spec);
+void check_tensor(const ParameterSpec& spec, const TensorEntry& entry, const fs::path& path) {
+  const std::vector<int64_t> wanted = file_shape(spec);
   check(entry.shape == wanted, "{}: {} has shape ({}) but config.json makes it ({}); the files are of two models",
-        path.string(), parameter.spec.name, fmt::join(entry.shape, ", "), fmt::join(wanted, ", "));
-  std::vector<float> values = as_floats(entry, parameter.spec.name, path);
-  if (parameter.spec.layout == FileLayout::Transposed) values = transposed(values, wanted[0], wanted[1]);
-  stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
-  parameter.values.values_changed();
+        path.string(), spec.name, fmt::join(entry.shape, ", "), fmt::join(wanted, ", "));
+  check(entry.dtype == DType::F32 || entry.dtype == DType::F16 || entry.dtype == DType::BF16,
+        "{}: {} has type {}; weights are F32, F16 or BF16", path.string(), spec.name, name_of(entry.dtype));
+}
+
+/// The files of a folder, which hold exactly the tensors of the configuration. So a configuration that lies is found out before memory is
+/// taken for its model.
+std::vector<SafetensorsFile> open_weights(const LlamaConfig& config, const fs::path& folder) {
+  std::map<std::string, ParameterSpec> missing;
+  std::set<std::string> found;
+  for (ParameterSpec& spec : llama_parameters(config)) missing.emplace(spec.name, std::move(spec));
+  std::vector<SafetensorsFile> files;
+  for (const fs::path& path : weight_files(folder)) {
+    const SafetensorsFile& file = files.emplace_back(path);
+    for (const std::string& name : file.names()) {
+      const auto spec = missing.find(name);
+      if (spec == missing.end() && is_redundant(config, name)) continue;
+      check(!found.contains(name), "{}: {} is there twice; remove one of the files", path.string(), name);
+      check(spec != missing.end(),
+            "{}: {} is not a tensor of the model that config.json describes; the files are of two models",
+            path.string(), name);
+      check_tensor(spec->second, file.at(name), path);
+      found.insert(name);
+      missing.erase(spec);
+    }
+  }
+  check(missing.empty(), "{}: {} is missing{}; the files are of two models or not complete", folder.string(),
+        missing.empty() ? "" : missing.begin()->first,
+        missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
+  return files;
+}
+
+void upload_weights(device::Stream& stream, Llama& model, const std::vector<SafetensorsFile>& files) {
+  for (const SafetensorsFile& file : files) {
+    for (const std::string& name : file.names()) {
+      const Parameter* parameter = model.parameters().find(name);
+      if (parameter == nullptr) continue;  // redundant
+      const TensorEntry& entry = file.at(name);
+      std::vector<float> values = as_floats(entry);
+      if (parameter->spec.layout == FileLayout::Transposed) values = transposed(values, entry.shape[0], entry.shape[1]);
+      stream.upload(parameter->values.buffer(), std::as_bytes(std::span(values)));
+      parameter->values.values_changed();
+    }
+  }
+  model.parameters().refresh_mirror(stream);
 }
 
 }  // namespace
@@ -129,31 +167,16 @@ void save_model(device::Stream& stream, const Llama& model, const fs::path& fold
 }
 
 void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) {
-  std::set<std::string> missing;
-  for (const Parameter& parameter : model.parameters().all()) missing.insert(parameter.spec.name);
-  for (const fs::path& path : weight_files(folder)) {
-    const SafetensorsFile file(path);
-    for (const std::string& name : file.names()) {
-      const Parameter* parameter = model.parameters().find(name);
-      if (parameter == nullptr && is_redundant(model, name)) continue;
-      check(parameter != nullptr,
-            "{}: {} is not a tensor of the model that config.json describes; the files are of two models",
-            path.string(), name);
-      check(missing.erase(name) == 1, "{}: {} is there twice", path.string(), name);
-      upload_tensor(stream, *parameter, file.at(name), path);
-    }
-  }
-  check(missing.empty(), "{}: {} is missing{}; the files are of two models or not complete", folder.string(),
-        missing.empty() ? "" : *missing.begin(),
-        missing.size() > 1 ? fmt::format(" (and {} more tensors)", missing.size() - 1) : "");
-  model.parameters().refresh_mirror(stream);
+  upload_weights(stream, model, open_weights(model.config(), folder));
 }
 
 Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {
-  const fs::path config = folder / "config.json";
-  check(fs::exists(config), "{}: holds no config.json; pass a model folder, a run or a checkpoint", folder.string());
-  Llama model(stream, load_llama_config(config), trained);
-  load_weights(stream, model, folder);
+  const fs::path path = folder / "config.json";
+  check(fs::exists(path), "{}: holds no config.json; pass a model folder, a run or a checkpoint", folder.string());
+  const LlamaConfig config = load_llama_config(path);
+  const std::vector<SafetensorsFile> files = open_weights(config, folder);
+  Llama model(stream, config, trained);
+  upload_weights(stream, model, files);
   return model;
 }
 

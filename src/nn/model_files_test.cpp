@@ -5,6 +5,7 @@
 #include "base/expect_error.h"
 #include "base/safetensors.h"
 #include "base/test_folder.h"
+#include "base/test_garbled.h"
 #include "test_device.h"
 
 #include <gtest/gtest.h>
@@ -59,6 +60,31 @@ TEST_P(ModelFiles, OfAnotherModelAreRefused) {
   other.num_hidden_layers = 3;
   Llama deeper(testing::stream(), other, Trained::No);
   EXPECT_ERROR(load_weights(testing::stream(), deeper, folder_.path()), "is missing");
+}
+
+TEST_P(ModelFiles, OfAConfigurationThatLiesAreRefusedBeforeMemoryIsTaken) {
+  LlamaConfig other = small_config(GetParam());
+  other.vocab_size = 1 << 24;
+  write_file(folder_.path() / "config.json", other.to_json());
+  const int64_t before = testing::stream().device().memory().peak_bytes;
+  EXPECT_ERROR(load_model(testing::stream(), folder_.path(), Trained::No), "config.json makes it (16777216, 12)");
+  EXPECT_EQ(testing::stream().device().memory().peak_bytes, before);
+}
+
+TEST_P(ModelFiles, WithAConfigurationGarbledAnywhereAreReadOrRefusedInWords) {
+  const std::string good = TestFolder::read(folder_.path() / "config.json");
+  int64_t refused = 0;
+  for_each_garbled(good, [&](const Garbled& garbled) {
+    folder_.put("config.json", garbled.content);
+    try {
+      load_model(testing::stream(), folder_.path(), Trained::No);
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_NE(std::string(error.what()).find(folder_.path().string()), std::string::npos)
+          << garbled.change << ": " << error.what();
+    }
+  });
+  EXPECT_GT(refused, 100);
 }
 
 TEST_P(ModelFiles, CutShortAreRefused) {

@@ -206,6 +206,7 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   const json object = json::parse(text, nullptr, false);
   check(!object.is_discarded() && object.is_object(), "{}: is truncated or altered", path.string());
+  check_hashes(object, text, checkpoint);
   TrainerState state;
   state.step = field<int64_t>(object, "step", path);
   state.applied_steps = field<int64_t>(object, "applied_steps", path);
@@ -229,7 +230,6 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   if (object.contains("guard")) state.guard = GuardState::from_json(object["guard"].dump(), path.string());
   check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another",
         path.string(), state.applied_steps, state.step);
-  check_hashes(object, text, checkpoint);
   return state;
 }
 

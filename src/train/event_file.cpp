@@ -77,7 +77,8 @@ uint32_t crc32c(std::string_view bytes) {
 
 EventFile::EventFile(const std::filesystem::path& folder, int64_t last_step) : path_(free_name(folder)) {
   file_ = std::fopen(path_.c_str(), "wb");
-  check(file_ != nullptr, "{}: cannot be written: {}", path_.string(), std::strerror(errno));
+  check(file_ != nullptr, "{}: cannot be written: {}; make the folder writable and go on with --resume", path_.string(),
+        std::strerror(errno));
   std::string version = event(0);
   put_bytes(version, 3, "brain.Event:2");
   write_record(version);

@@ -1,5 +1,5 @@
-// A small grouped-query model against PyTorch's numbers (tests/golden/make_llama_golden.py), and what gradient accumulation and
-// recomputation may not change.
+// A small grouped-query model against PyTorch's numbers (tests/golden/make_llama_golden.py), what gradient accumulation and recomputation
+// may not change, and its training against a script in f32 (tests/golden/make_training_golden.py).
 #include "base/safetensors.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "nn/llama.h"
@@ -56,7 +56,11 @@ class Golden : public ::testing::Test {
 
   /// A tensor of the file as it lies on the device.
   std::vector<float> file_values(const std::string& name, const nn::Parameter& parameter) {
-    const TensorEntry& entry = file_.at(name);
+    return file_values(file_, name, parameter);
+  }
+  static std::vector<float> file_values(const SafetensorsFile& file, const std::string& name,
+                                        const nn::Parameter& parameter) {
+    const TensorEntry& entry = file.at(name);
     std::vector<float> values = values_of<float>(entry);
     if (parameter.spec.layout == nn::FileLayout::Transposed)
       values = nn::transposed(values, entry.shape[0], entry.shape[1]);
@@ -163,6 +167,75 @@ TEST_F(Golden, TenLossesAgreeWithPyTorch) {
     EXPECT_NEAR(loss, want[static_cast<size_t>(step)], kAllowed * want[static_cast<size_t>(step)]) << "step " << step;
   }
 }
+
+class GoldenTraining : public Golden, public ::testing::WithParamInterface<OptimizerKind> {
+ protected:
+  double number(const char* key) const { return std::stod(trained_.metadata().at(key)); }
+  std::string prefix() const { return GetParam() == OptimizerKind::Muon ? "muon" : "adamw"; }
+  std::unique_ptr<Optimizer> optimizer(double max_grad_norm) {
+    OptimizerSettings settings;
+    settings.kind = GetParam();
+    settings.weight_decay = number("weight_decay");
+    settings.muon_rate_ratio = number("muon_rate_ratio");
+    settings.max_grad_norm = max_grad_norm;
+    return make_optimizer(stream_, model_.parameters(), settings);
+  }
+
+  SafetensorsFile trained_{std::filesystem::path(ATHANOR_SOURCE_DIR) / "tests/golden/training.safetensors"};
+};
+
+TEST_P(GoldenTraining, OneUpdateOnGivenGradientsAgreesWithTheScript) {
+  model_.parameters().clear_gradients();
+  model_.parameters().fill_missing_gradients(stream_);
+  for (const nn::Parameter& parameter : model_.parameters().all()) {
+    const std::vector<float> given = file_values("gradient." + parameter.spec.name, parameter);
+    stream_.upload(parameter.values.gradient(), std::as_bytes(std::span(given)));
+  }
+  const std::unique_ptr<Optimizer> rule = optimizer(0);
+  rule->measure(stream_);
+  rule->update(stream_, number("learning_rate"), 1);
+  for (const nn::Parameter& parameter : model_.parameters().all()) {
+    const std::vector<float> got = tensor::to_values(stream_, parameter.values);
+    const std::vector<float> want = file_values(trained_, prefix() + "." + parameter.spec.name, parameter);
+    EXPECT_LT(relative_difference(got, want), 1e-6) << parameter.spec.name;
+  }
+}
+
+TEST_P(GoldenTraining, AHundredLossesAgreeWithTheScript) {
+  constexpr int64_t kSteps = 100;
+  const TensorEntry& entry = trained_.at("tokens");  // (steps, rows, length + 1)
+  const std::vector<int32_t> tokens = values_of<int32_t>(entry);
+  const int64_t rows = entry.shape[1];
+  const int64_t length = entry.shape[2] - 1;
+  const std::vector<float> want = values_of<float>(trained_.at("losses." + prefix()));
+  ASSERT_EQ(want.size(), static_cast<size_t>(kSteps));
+  const std::unique_ptr<Optimizer> rule = optimizer(number("max_grad_norm"));
+  double largest = 0;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    std::vector<uint32_t> ids;
+    std::vector<int32_t> targets;
+    for (int64_t row = step * rows; row < (step + 1) * rows; ++row) {
+      const auto begin = tokens.begin() + row * (length + 1);
+      ids.insert(ids.end(), begin, begin + length);
+      targets.insert(targets.end(), begin + 1, begin + length + 1);
+    }
+    begin_step();
+    tensor::Tape tape;
+    const float scale = static_cast<float>(1.0 / static_cast<double>(rows * length));
+    model_.loss({stream_, &tape}, ids, targets, {rows, length}, scale, loss_sum_);
+    tape.run_backward(stream_);
+    rule->measure(stream_);
+    rule->update(stream_, number("learning_rate"), step + 1);
+    const double loss = tensor::to_values(stream_, loss_sum_).front() / static_cast<double>(rows * length);
+    const double golden = want[static_cast<size_t>(step)];
+    largest = std::max(largest, std::abs(loss - golden) / golden);
+  }
+  EXPECT_LT(largest, 1e-3);
+  RecordProperty("largest_difference", std::to_string(largest));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, GoldenTraining, ::testing::Values(OptimizerKind::Adamw, OptimizerKind::Muon),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_F(Golden, OneBatchIsOverfitted) {
   model_.parameters().initialize(stream_, 1);

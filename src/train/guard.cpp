@@ -74,15 +74,21 @@ GuardState GuardState::from_json(const std::string& text, const std::string& sou
           "{}: guard.{} is missing or no number; the checkpoint was altered, take another", source, name);
     return object[name].get<double>();
   };
+  const auto count = [&](const char* name) {
+    number(name);
+    const nlohmann::json& value = object[name];
+    check(value.is_number_integer() && value.get<int64_t>() >= 0,
+          "{}: guard.{} is {}; it counts from 0 on: the checkpoint was altered, take another", source, name,
+          value.dump());
+    return value.get<int64_t>();
+  };
   GuardState state;
-  state.bad_in_row = static_cast<int64_t>(number("bad_in_row"));
-  state.first_bad_step = static_cast<int64_t>(number("first_bad_step"));
+  state.bad_in_row = count("bad_in_row");
+  state.first_bad_step = count("first_bad_step");
   state.rate_factor = number("rate_factor");
-  state.rollbacks = static_cast<int64_t>(number("rollbacks"));
+  state.rollbacks = count("rollbacks");
   // An older version took the same batches again.
-  if (object.contains("skipped_batches")) state.skipped_batches = static_cast<int64_t>(number("skipped_batches"));
-  check(state.skipped_batches >= 0, "{}: guard.skipped_batches is {}; the checkpoint was altered, take another", source,
-        state.skipped_batches);
+  if (object.contains("skipped_batches")) state.skipped_batches = count("skipped_batches");
   if (object.contains("mean_loss") && object["mean_loss"].is_number()) state.mean_loss = number("mean_loss");
   const auto norms = object.find("norms");
   check(norms != object.end() && norms->is_array() && norms->size() <= kMostNorms,

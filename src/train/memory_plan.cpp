@@ -19,8 +19,6 @@ namespace athanor::train {
 
 namespace {
 
-constexpr int64_t kLargestBatch = 65536;  // as TrainSettings::validate has it
-
 /// The kind that a buffer's label belongs to.
 std::string_view kind_of(std::string_view label) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kKinds{{{"weights", "weights"},
@@ -159,24 +157,25 @@ MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, in
   return plan;
 }
 
-int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int64_t validation_blocks) {
+int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int64_t validation_blocks, int64_t most,
+                            double share) {
   const auto fits = [&](int64_t rows) {
     settings.per_device_train_batch_size = rows;
     const std::optional<MemoryPlan> plan = plan_if_possible(device, settings, validation_blocks);
-    return plan && plan->fits();
+    return plan && plan->fits(share);
   };
   settings.gradient_accumulation_steps = std::min<int64_t>(settings.gradient_accumulation_steps, 2);
   if (!fits(1)) return 0;
   int64_t least = 1;
-  int64_t most = 2;
-  while (most <= kLargestBatch && fits(most)) {
-    least = most;
-    most *= 2;
+  int64_t too_many = 2;
+  while (too_many <= most && fits(too_many)) {
+    least = too_many;
+    too_many *= 2;
   }
-  most = std::min(most, kLargestBatch + 1);
-  while (most - least > 1) {
-    const int64_t middle = least + (most - least) / 2;
-    (fits(middle) ? least : most) = middle;
+  too_many = std::min(too_many, most + 1);
+  while (too_many - least > 1) {
+    const int64_t middle = least + (too_many - least) / 2;
+    (fits(middle) ? least : too_many) = middle;
   }
   return least;
 }

@@ -27,7 +27,9 @@ struct MemoryPlan {
   int64_t limit_bytes = 0;     // what the device counts on; 0: it does not tell
 
   /// False when the device would refuse; a device that does not tell its memory refuses nothing here.
-  bool fits() const { return limit_bytes == 0 || device_bytes <= limit_bytes; }
+  bool fits(double share = 1) const {
+    return limit_bytes == 0 || static_cast<double>(device_bytes) <= share * static_cast<double>(limit_bytes);
+  }
 };
 
 /// settings: resolved (model_config complete, max_length, batch, accumulation). validation_blocks: of the loader; an evaluation's last
@@ -35,8 +37,11 @@ struct MemoryPlan {
 /// device takes, naming it.
 MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks = 0);
 
-/// The most rows of a micro-batch with which the run still fits; 0 when not even one does.
-int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int64_t validation_blocks = 0);
+inline constexpr int64_t kLargestBatch = 65536;  // rows of a micro-batch, as TrainSettings::validate has it
+
+/// The most rows of a micro-batch, up to `most`, with which the run still fits this share of the device's memory; 0 when not even one does.
+int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int64_t validation_blocks = 0,
+                            int64_t most = kLargestBatch, double share = 1);
 
 /// Throws Error when the run does not fit the device, saying what is needed, what there is, and what would fit.
 void check_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks = 0);

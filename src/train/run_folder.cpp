@@ -105,9 +105,10 @@ JsonLines::JsonLines(const fs::path& path, int64_t last_step) : path_(path) {
     }
     if (kept != text) write_file(path, kept);
   }
-  check(!fault_due("no-write"), "{}: cannot be written: permission denied", path.string());
-  file_ = std::fopen(path.c_str(), "ab");
-  check(file_ != nullptr, "{}: cannot be written: {}", path.string(), std::strerror(errno));
+  const bool is_refused = fault_due("no-write");
+  if (!is_refused) file_ = std::fopen(path.c_str(), "ab");
+  check(file_ != nullptr, "{}: cannot be written: {}; make the folder writable and go on with --resume", path.string(),
+        std::strerror(is_refused ? EACCES : errno));
 }
 
 JsonLines::~JsonLines() {

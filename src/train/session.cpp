@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
+#include "train/batch_size.h"
 #include "train/kernel_files.h"
 #include "train/memory_plan.h"
 #include "train/schedule.h"
@@ -135,11 +136,14 @@ std::optional<WholeCheckpoint> checkpoint_to_resume(const RunFolder& run, TrainS
   return found;
 }
 
-TrainResult train_on(device::Device& device, TrainSettings settings, Resume resume, const TrainHooks& hooks) {
+TrainResult train_on(std::unique_ptr<device::Device> opened, TrainSettings settings, Resume resume,
+                     const TrainHooks& hooks, const DeviceOpener& open, const StepMeasure& measure) {
   const RunFolder run(settings.output_dir);
   RunDraft draft(run);
   check_folder(settings, run, resume);  // again, now that nobody else can begin here
   PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings, run);
+  if (settings.device == "auto") opened = choose_device(std::move(opened), settings, data, open, measure);
+  device::Device& device = *opened;
   resolve_settings(device, settings, data);
   write_down_device(device.info(), settings);
   log_info("{}", plan_text(settings, data));
@@ -179,11 +183,15 @@ void complete_model(TrainSettings& settings, const data::Tokenizer& tokenizer) {
   model.complete("model_config");
 }
 
-void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory) {
+void size_open_model(device::Device& device, TrainSettings& settings, const PreparedData& data) {
+  settings.model_config.vocab_size = data.tokenizer.vocab_size();
+  if (settings.model_config.hidden_size == 0) size_model(device.stream(), settings, data.tokens.num_tokens());
+}
+
+void resolve_shape(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory) {
   nn::LlamaConfig& model = settings.model_config;
-  model.vocab_size = data.tokenizer.vocab_size();
+  size_open_model(device, settings, data);
   if (data.is_from_text && settings.tokenizer.empty()) settings.vocab_size = model.vocab_size;
-  if (model.hidden_size == 0) size_model(device.stream(), settings, data.tokens.num_tokens());
   complete_model(settings, data.tokenizer);
   if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
   check(settings.max_length <= model.max_position_embeddings,
@@ -192,8 +200,13 @@ void resolve_settings(device::Device& device, TrainSettings& settings, const Pre
         settings.max_length, model.max_position_embeddings);
   // Text that makes no block is refused before anything is measured.
   const data::Loader loader(data.tokens, loader_options(settings, data));
+  pick_batch(device, settings, loader.validation_blocks());
   // So is what does not fit the device, with what would.
   if (memory == MemoryCheck::Yes) check_memory(device, settings, loader.validation_blocks());
+}
+
+void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory) {
+  resolve_shape(device, settings, data, memory);
   set_steps_from_minutes(device.stream(), settings);
   settings.warmup_steps = warmup_of(settings);
 }
@@ -216,29 +229,35 @@ std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
       model.max_position_embeddings, settings.max_steps, step_tokens, epochs, loader.train_tokens());
 }
 
-std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
+std::optional<SettingLayer> layer_of_run(const RunFolder& run) {
   if (!fs::exists(run.config())) return std::nullopt;
+  return read_settings_file(run.config());
+}
+
+std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
+  const std::optional<SettingLayer> layer = layer_of_run(run);
+  if (!layer) return std::nullopt;
   TrainSettings settings;
-  apply_settings_file(settings, run.config());
+  apply_layers(settings, {&*layer, 1});
   return settings;
 }
 
-TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open) {
+TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,
+                  const StepMeasure& measure) {
   settings.validate();
   const RunFolder run(settings.output_dir);
   check_folder(settings, run, resume);
   device::DeviceOptions options = device_options(settings);
   try {
-    const std::unique_ptr<device::Device> device = open(options);
-    return train_on(*device, settings, resume, hooks);
+    return train_on(open(options), settings, resume, hooks, open, measure);
   } catch (const device::DeviceLost& error) {
     log_warning("{}; opening the device again, with smaller submissions, and going on from the last checkpoint",
                 error.what());
   }
   options.batch_seconds /= 4;
-  const std::unique_ptr<device::Device> device = open(options);
   const TrainSettings again = settings_of_run(run).value_or(settings);
-  return train_on(*device, again, Resume::Yes, hooks);
+  options.name = again.device;
+  return train_on(open(options), again, Resume::Yes, hooks, open, measure);
 }
 
 }  // namespace athanor::train

@@ -1,6 +1,8 @@
 // A whole training run: from settings to the finished folder. What is refused leaves nothing behind.
 #pragma once
 
+#include "train/device_choice.h"
+#include "train/setting_layers.h"
 #include "train/trainer.h"
 
 #include <memory>
@@ -9,15 +11,16 @@ namespace athanor::train {
 
 enum class Resume { No, Yes };
 
-/// Opens devices for a run; cli passes one that logs which device it is.
-using DeviceOpener = std::function<std::unique_ptr<device::Device>(const device::DeviceOptions&)>;
-
 /// Trains as the settings say. With Resume::Yes goes on from the run's latest checkpoint, or starts at step 0, saying so, when there is
-/// none. Without it, a folder that holds a run is refused. A device that is lost is reopened once, with smaller submissions, and the run goes
+/// none. Without it, a folder that holds a run is refused. Where the settings leave the device open, GPU and CPU are compared first
+/// (choose_device). A device that is lost is reopened once, with smaller submissions, and the run goes
 /// on from its latest checkpoint.
-TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open);
+TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,
+                  const StepMeasure& measure = measure_briefly);
 
-/// For resuming: the run's own config.yaml, over which the settings file and flags are laid again.
+/// For resuming: the run's own config.yaml, over which the settings file and flags are laid again. Nothing when there is none.
+std::optional<SettingLayer> layer_of_run(const RunFolder& run);
+/// The settings that it gives.
 std::optional<TrainSettings> settings_of_run(const RunFolder& run);
 
 /// Several lines about what is going to be trained, for the log.
@@ -28,7 +31,13 @@ void complete_model(TrainSettings& settings, const data::Tokenizer& tokenizer);
 
 enum class MemoryCheck { No, Yes };
 
-/// Fills lengths and the model's vocabulary, sizes the model and the number of steps where they are open. Throws Error for sizes that
+/// Sizes the model where its hidden_size is 0.
+void size_open_model(device::Device& device, TrainSettings& settings, const PreparedData& data);
+
+/// Fills lengths, the model and the batch. Throws as resolve_settings does.
+void resolve_shape(device::Device& device, TrainSettings& settings, const PreparedData& data, MemoryCheck memory);
+
+/// Fills lengths and the model's vocabulary, sizes the model, the batch and the number of steps where they are open. Throws Error for sizes that
 /// do not fit each other and, with MemoryCheck::Yes, for a run that does not fit the device.
 void resolve_settings(device::Device& device, TrainSettings& settings, const PreparedData& data,
                       MemoryCheck memory = MemoryCheck::Yes);

@@ -2,12 +2,14 @@
 // resolved config.yaml, so that the four cannot differ.
 #pragma once
 
+#include "base/error.h"
 #include "kernels/matmul/matmul_precision.h"
 #include "nn/llama_config.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,9 @@
 namespace athanor::train {
 
 struct TrainSettings {
+  std::string preset;  // values that stand below all that is said (presets.h); empty: none
+  int64_t depth = 0;   // blocks, from which width, heads, rate and batch follow (presets.h); 0: not asked for
+
   // What is trained on.
   std::vector<std::string> data;  // text files and folders, or one token file
   std::vector<double>
@@ -33,6 +38,7 @@ struct TrainSettings {
   std::string output_dir;
   double minutes = 0;                       // 0: by max_steps
   int64_t max_steps = 0;                    // 0: from minutes
+  int64_t batch_tokens = 0;                 // of a step; 0: as the next two say, which else are picked where they are 0
   int64_t per_device_train_batch_size = 8;  // rows a micro-batch
   int64_t max_length = 0;                   // tokens a row; 0: the model's context
   int64_t gradient_accumulation_steps = 1;
@@ -112,14 +118,19 @@ struct SettingKey {
 
 const std::vector<SettingKey>& setting_keys();
 
+/// Text that is no value of its key at all, such as letters for a number; a number outside the range is a plain Error.
+class UnreadableValue : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Throws Error naming the key and `source` when the key is unknown (with the nearest known one) or the text is no such value.
 void apply_setting(TrainSettings& settings, std::string_view key, const std::vector<std::string>& values,
                    std::string_view source);
 
-/// A YAML file over `settings`. Paths in it are taken as they are: relative to the working folder.
+/// A YAML file over `settings`, with the preset or depth that it names below it. Paths in it are taken as they are: relative to the
+/// working folder.
 void apply_settings_file(TrainSettings& settings, const std::filesystem::path& path);
-/// ATHANOR_<KEY> variables.
-void apply_environment(TrainSettings& settings);
 
 /// All keys as a YAML file that repeats the run.
 std::string to_yaml(const TrainSettings& settings);

@@ -64,22 +64,22 @@ TEST_F(SettingsFile, RefusesAnUnknownKeyAndNamesTheNearest) {
 
 TEST_F(SettingsFile, RefusesValuesOfTheWrongKind) {
   EXPECT_ERROR(read("max_steps: many\n"), "max_steps: \"many\" is no value for it; give a whole number");
-  EXPECT_ERROR(read("max_steps: -3\n"), "max_steps: \"-3\" is no value for it; give a whole number");
+  EXPECT_ERROR(read("max_steps: -3\n"), "line 1: max_steps: -3 is outside its range; give a whole number from 0");
+  EXPECT_ERROR(read("max_steps: 99999999999999999999\n"), "outside its range");
   EXPECT_ERROR(read("learning_rate: .inf\n"), "learning_rate");
+  EXPECT_ERROR(read("learning_rate: 1e999\n"), "learning_rate: 1e999 is outside its range");
   EXPECT_ERROR(read("max_steps: [1, 2]\n"), "max_steps takes one value");
   EXPECT_ERROR(read("- a\n- b\n"), "not a map of keys");
   EXPECT_ERROR(read("a: [1\n"), "line");
 }
 
-TEST(Settings, OfTheEnvironmentStandBelowAFile) {
-  setenv("ATHANOR_MAX_STEPS", "7", 1);
-  setenv("ATHANOR_MODEL_CONFIG_HIDDEN_SIZE", "96", 1);
-  TrainSettings settings;
-  apply_environment(settings);
-  unsetenv("ATHANOR_MAX_STEPS");
-  unsetenv("ATHANOR_MODEL_CONFIG_HIDDEN_SIZE");
-  EXPECT_EQ(settings.max_steps, 7);
-  EXPECT_EQ(settings.model_config.hidden_size, 96);
+TEST_F(SettingsFile, RefusesAKeyThatStandsTwiceWithItsLines) {
+  EXPECT_ERROR(read("max_steps: 3\nseed: 1\nmax_steps: 4\n"), "max_steps stands in lines 1 and 3; keep one of them");
+  EXPECT_ERROR(read("model_config:\n  hidden_size: 64\n  hidden_size: 32\n"),
+               "model_config.hidden_size stands in lines 2 and 3");
+  EXPECT_ERROR(read("model_config: {hidden_size: 64}\nmodel_config: {head_dim: 32}\n"),
+               "model_config stands in lines 1 and 2");
+  EXPECT_ERROR(read("seed: 1\nmodel_config.hidden_size: 64\nmodel_config: {hidden_size: 32}\n"), "lines 2 and 3");
 }
 
 TEST(Settings, ThatMakeNoRunAreRefusedByKey) {

@@ -3,10 +3,11 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "kernels/matmul/matmul.h"
-#include "train/step_settings.h"
+#include "tensor/tensor.h"
+#include "train/time_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -46,13 +47,6 @@ nn::LlamaConfig config_of(const Rung& rung, const nn::LlamaConfig& base) {
   return config;
 }
 
-std::vector<uint32_t> random_tokens(int64_t count, int64_t vocabulary) {
-  Random random(1, RandomStream::Test);
-  std::vector<uint32_t> tokens(static_cast<size_t>(count));
-  for (uint32_t& token : tokens) token = static_cast<uint32_t>(random.below(static_cast<uint64_t>(vocabulary)));
-  return tokens;
-}
-
 }  // namespace
 
 double measure_matmul_flops(device::Stream& stream, int64_t size) {
@@ -82,35 +76,6 @@ double measure_matmul_peak(device::Stream& stream) {
   return best;
 }
 
-double measure_step_seconds(device::Stream& stream, const TrainSettings& settings) {
-  constexpr int kWarmup = 2;
-  constexpr int kLeastSteps = 3;
-  constexpr double kLeastSeconds =
-      0.7;  // so that a fast device is measured as it runs: one step recorded while another is computed
-  nn::Llama model(stream, settings.model_config, nn::Trained::Yes, precision_of(settings));
-  model.parameters().initialize(stream, settings.seed);
-  TrainStep step(stream, model, optimizer_settings(settings), recompute_of(settings), loss_terms(settings),
-                 settings.ema_decay, settings.matmul_precision());
-  const nn::Rows rows{settings.per_device_train_batch_size, settings.max_length};
-  const std::vector<uint32_t> ids = random_tokens(rows.batch * rows.length, settings.model_config.vocab_size);
-  const std::vector<int32_t> targets(ids.begin(), ids.end());
-  const auto do_step = [&] {
-    step.begin(static_cast<int64_t>(targets.size()) * settings.gradient_accumulation_steps);
-    for (int64_t micro = 0; micro < settings.gradient_accumulation_steps; ++micro) step.add(ids, targets, rows);
-    step.finish(0);
-  };
-  for (int i = 0; i < kWarmup; ++i) do_step();
-  step.drain();
-  const double start = now_seconds();
-  int steps = 0;
-  while (steps < kLeastSteps || now_seconds() - start < kLeastSeconds) {
-    do_step();
-    ++steps;
-  }
-  step.drain();
-  return (now_seconds() - start) / steps;
-}
-
 void size_model(device::Stream& stream, TrainSettings& settings, int64_t train_tokens) {
   if (settings.model_config.hidden_size > 0) return;
   double most = static_cast<double>(train_tokens);
@@ -133,7 +98,8 @@ void set_steps_from_minutes(device::Stream& stream, TrainSettings& settings) {
   if (settings.max_steps > 0 || settings.minutes <= 0) return;
   constexpr double kShareOfSteps = 0.88;  // the rest goes to evaluation, samples and checkpoints
   constexpr int64_t kReports = 8;         // evaluations and checkpoints of such a run
-  const double seconds = measure_step_seconds(stream, settings);
+  constexpr double kMeasureSeconds = 0.7;
+  const double seconds = measure_step(stream, settings, kMeasureSeconds);
   // A multiple of the interval, so that the last evaluation is not beside another.
   const int64_t interval =
       std::max<int64_t>(1, std::llround(settings.minutes * 60 * kShareOfSteps / seconds / kReports));

@@ -13,9 +13,6 @@ double measure_matmul_flops(device::Stream& stream, int64_t size);
 /// The best rate over sizes from 256 up to 4096 or to where one launch takes 20 ms: what "peak" means in reports.
 double measure_matmul_peak(device::Stream& stream);
 
-/// Seconds of one optimizer step of the settings' model on random tokens, over at least 0.7 s after a warm-up.
-double measure_step_seconds(device::Stream& stream, const TrainSettings& settings);
-
 /// Fills model_config where hidden_size is 0: as many weights as the time can train (kTokensPerWeight tokens each at half of the
 /// measured matmul rate) and the text can feed (one token a weight), from a ladder of shapes.
 void size_model(device::Stream& stream, TrainSettings& settings, int64_t train_tokens);

@@ -10,6 +10,7 @@
 #include "train/sizing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <random>
 
@@ -33,11 +34,11 @@ double measure_steps(RandomStep& step, double seconds, int64_t& measured) {
   step.run();
   step.wait();
   const double one = now_seconds() - warm;
-  measured = std::max<int64_t>(1, static_cast<int64_t>(seconds / std::max(one, 1e-6)));
-  if (measured == 1) return one;
+  measured = 1;
+  if (one >= seconds) return one;
   const double start = now_seconds();
   int64_t done = 0;
-  while (done < measured && (done < 3 || now_seconds() - start < seconds)) {
+  while (done < 3 || now_seconds() - start < seconds) {
     step.run();
     ++done;
   }
@@ -96,17 +97,68 @@ double measure_checkpoint(int64_t bytes) {
 
 }  // namespace
 
+double measure_step(device::Stream& stream, const TrainSettings& settings, double seconds, int64_t* measured) {
+  constexpr int64_t kFew = 3;  // micro-batches
+  const int64_t steps = settings.gradient_accumulation_steps;
+  int64_t taken = 0;
+  const auto measure = [&](int64_t micro_batches, double how_long) {
+    TrainSettings few = settings;
+    few.gradient_accumulation_steps = micro_batches;
+    RandomStep step(stream, few);
+    return measure_steps(step, how_long, taken);
+  };
+  double result = 0;
+  if (steps <= kFew) {
+    result = measure(steps, seconds);
+  } else {
+    const double one = measure(1, seconds / 3);
+    const double several = measure(kFew, seconds * 2 / 3);
+    result = several + std::max(0.0, several - one) / (kFew - 1) * static_cast<double>(steps - kFew);
+  }
+  if (measured != nullptr) *measured = taken;
+  return result;
+}
+
+BriefMeasure measure_briefly(device::Device& device, const TrainSettings& settings, double enough_seconds) {
+  constexpr double kMicroBatchSeconds = 0.3;  // as the products alone would take: a step takes about twice as long
+  const double start = now_seconds();
+  const double row_flops =
+      settings.model_config.training_flops_per_token(settings.max_length) * static_cast<double>(settings.max_length);
+  const auto micro = static_cast<double>(settings.per_device_train_batch_size);
+  const auto steps = static_cast<double>(settings.gradient_accumulation_steps);
+  BriefMeasure result;
+  const double rate = measure_matmul_peak(device.stream());
+  const double least = row_flops * micro * steps / rate;
+  if (least > enough_seconds) {
+    result.seconds = least;
+    result.is_least = true;
+  } else {
+    TrainSettings brief = settings;
+    const double rows = std::clamp(std::floor(kMicroBatchSeconds * rate / row_flops), 1.0, micro);
+    brief.per_device_train_batch_size = static_cast<int64_t>(rows);
+    brief.gradient_accumulation_steps = 1;
+    int64_t taken = 0;
+    {
+      RandomStep step(device.stream(), brief);
+      result.seconds = measure_steps(step, 0.5, taken) * micro / rows * steps;
+    }
+  }
+  device.trim();
+  result.measuring_seconds = now_seconds() - start;
+  return result;
+}
+
 TimePlan plan_time(device::Device& device, const TrainSettings& settings, int64_t validation_blocks, double seconds) {
   check(seconds > 0, "plan: {} seconds to measure; pass more than 0", seconds);
   device::Stream& stream = device.stream();
   const int64_t rows = settings.per_device_train_batch_size;
   TimePlan plan;
   {
-    RandomStep step(stream, settings);
-    plan.seconds_per_step = measure_steps(step, seconds, plan.measured_steps);
-    plan.tokens_per_second = static_cast<double>(step.tokens_per_step()) / plan.seconds_per_step;
-    plan.flops_per_step = settings.model_config.training_flops_per_token(settings.max_length) *
-                          static_cast<double>(step.tokens_per_step());
+    plan.seconds_per_step = measure_step(stream, settings, seconds, &plan.measured_steps);
+    const auto tokens = static_cast<double>(rows * settings.gradient_accumulation_steps * settings.max_length);
+    plan.tokens_per_second = tokens / plan.seconds_per_step;
+    plan.flops_per_step = settings.model_config.training_flops_per_token(settings.max_length) * tokens;
+    const RandomStep step(stream, settings);
     const int64_t blocks =
         settings.eval_batches == 0 ? validation_blocks : std::min(validation_blocks, settings.eval_batches * rows);
     if (blocks > 0) {

@@ -204,7 +204,7 @@ std::vector<KernelCase> matmul_cases(const ProductKernel& kernel) {
     cases.push_back(
         case_of(fmt::format("result {} x {}, sums of {}", size.rows, size.columns, size.sum), in_doctor, kernel, size));
   }
-  if (kernel.dtype == DType::F32) add_rounded_cases(cases, kernel);
+  if (x_type(kernel) == DType::F32) add_rounded_cases(cases, kernel);
   if (is_swiglu(kernel.product) && kernel.accumulate == Accumulate::No) {
     for (const int64_t rows : {8, 68}) {
       cases.push_back(case_of(fmt::format("{} rows, gates around 1e4, where exp overflows", rows), true, kernel,

@@ -61,7 +61,7 @@ template <typename T>
 struct OperandScales {
   T x{};   // of X, or of gate
   T up{};  // of up
-  T w{};   // of W or B
+  T w{};   // of W or B; none where it is f16
 };
 
 struct ProductCall {

@@ -35,8 +35,11 @@
 #include "kernels/wgsl/matmul_units_bindings.h"
 #include "kernels/wgsl/matmul_units_load_hidden.h"
 #include "kernels/wgsl/matmul_units_load_w.h"
+#include "kernels/wgsl/matmul_units_load_w_half.h"
 #include "kernels/wgsl/matmul_units_load_x.h"
 #include "kernels/wgsl/matmul_units_swiglu_bindings.h"
+#include "kernels/wgsl/matmul_units_swiglu_w16_bindings.h"
+#include "kernels/wgsl/matmul_units_w16_bindings.h"
 #include "kernels/wgsl/matmul_w16_bindings.h"
 #include "kernels/wgsl/matmul_whole_sums.h"
 
@@ -152,10 +155,15 @@ device::webgpu::Dispatch units_shader_of(const Variant& variant) {
   dispatch.kernel = name_of(variant.kernel);
   dispatch.variant = variant_name(variant);
   dispatch.prelude = units_prelude_of(variant);
-  dispatch.sources = {swiglu ? &matmul_units_swiglu_bindings_wgsl : &matmul_units_bindings_wgsl};
+  const bool w16 = w_type(variant.kernel) == DType::F16;
+  if (swiglu) {
+    dispatch.sources = {w16 ? &matmul_units_swiglu_w16_bindings_wgsl : &matmul_units_swiglu_bindings_wgsl};
+  } else {
+    dispatch.sources = {w16 ? &matmul_units_w16_bindings_wgsl : &matmul_units_bindings_wgsl};
+  }
   if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
   dispatch.sources.push_back(swiglu ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl);
-  dispatch.sources.push_back(&matmul_units_load_w_wgsl);
+  dispatch.sources.push_back(w16 ? &matmul_units_load_w_half_wgsl : &matmul_units_load_w_wgsl);
   dispatch.sources.push_back(&matmul_store_wgsl);
   dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
   dispatch.sources.push_back(&matmul_units_wgsl);

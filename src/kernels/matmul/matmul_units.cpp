@@ -27,7 +27,7 @@ bool takes_matrix_units(Stream& stream, const ProductCall& call) {
   if (call.precision == MatMulPrecision::Highest || stream.backend() == device::Backend::Cpu) return false;
   const device::webgpu::WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
   const Extents& size = call.size;
-  return call.kernel.dtype == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
+  return x_type(call.kernel) == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
          size.flops() >= kLeastFlops && x_matrix(call.kernel.product, size).columns % 4 == 0 &&
          w_matrix(call.kernel.product, size).columns % 4 == 0 && has_matrix_units(webgpu) &&
          !webgpu.is_replaced(name_of(call.kernel));
@@ -39,7 +39,9 @@ OperandScales<Buffer> measure_scales(Stream& stream, const ProductCall& call) {
   OperandScales<Buffer> scales;
   scales.x = scale_of(stream, call.x, x_count, call.kept.x);
   if (is_swiglu(product)) scales.up = scale_of(stream, call.up, x_count, call.kept.up);
-  scales.w = scale_of(stream, call.w, w_matrix(product, call.size).count(), call.kept.w);
+  // Weights that are halves already are taken as they are.
+  if (w_type(call.kernel) == DType::F32)
+    scales.w = scale_of(stream, call.w, w_matrix(product, call.size).count(), call.kept.w);
   return scales;
 }
 

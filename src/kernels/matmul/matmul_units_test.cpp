@@ -62,8 +62,17 @@ TEST(MatMulUnits, AreTakenByLargeProductsOfWholeVectorsThatPermitIt) {
   EXPECT_EQ(variant_on(kNvidia, plain, {256, 256, 256}, MatMulPrecision::Medium), "portable");
   EXPECT_EQ(variant_on(kNvidia, plain, {32768, 60, 512}, MatMulPrecision::Medium), "portable");
   EXPECT_EQ(variant_on(kNvidia, plain, {1536, 1026, 512}, MatMulPrecision::Medium), "scalar_w");
-  EXPECT_EQ(variant_on(kNvidia, {Product::Plain, Accumulate::No, DType::F16}, large, MatMulPrecision::Medium),
-            "portable");
+  EXPECT_EQ(variant_on(kNvidia, {Product::At, Accumulate::No, DType::F16}, large, MatMulPrecision::Medium), "portable");
+}
+
+TEST(MatMulUnits, TakeWeightsThatAreHalvesAsTheyAre) {
+  for (const Product product : {Product::Plain, Product::T}) {
+    const ProductKernel kernel{product, Accumulate::No, DType::F16};
+    EXPECT_THAT(launches_on(kNvidia, kernel, {1536, 1024, 512}, MatMulPrecision::Medium),
+                ElementsAre("max_magnitude portable", "max_magnitude/scale", name_of(kernel) + " medium"));
+  }
+  const ProductKernel swiglu{Product::Swiglu, Accumulate::No, DType::F16};
+  EXPECT_EQ(launches_on(kNvidia, swiglu, {1536, 1024, 512}, MatMulPrecision::High).back(), name_of(swiglu) + " high");
 }
 
 TEST(MatMulUnits, OfAnotherShapeTypeOrSubgroupAreLeftAlone) {
@@ -242,6 +251,12 @@ TEST_P(MatMulUnitsInLoops, EdgesAreRightWhereverOperandsLie) {
     if (GetParam() == Product::Swiglu) continue;
     expect_right_with_loops({GetParam(), Accumulate::Yes}, size, {3.0F, 1e5F, 1, precision});
   }
+}
+
+TEST_P(MatMulUnitsInLoops, WeightsOfHalvesAreRight) {
+  if (is_at(GetParam())) return;  // there is no W
+  const ProductKernel kernel{GetParam(), Accumulate::No, DType::F16};
+  expect_right_with_loops(kernel, {129, 200, 84}, {3.0F, 1e5F, 1, MatMulPrecision::Medium});
 }
 
 TEST_P(MatMulUnitsInLoopsLong, WholeTilesAreRight) {

@@ -28,7 +28,7 @@ Dispatch dispatch_of(const Variant& variant, const ProductCall& call) {
   if (variant.precision != MatMulPrecision::Highest) {
     dispatch.bindings.push_back(read(call.scales.x));
     if (call.up) dispatch.bindings.push_back(read(call.scales.up));
-    dispatch.bindings.push_back(read(call.scales.w));
+    if (call.scales.w) dispatch.bindings.push_back(read(call.scales.w));
   }
   dispatch.params = {to_u32(call.size.rows, dispatch.kernel), to_u32(call.size.columns, dispatch.kernel),
                      to_u32(call.size.sum, dispatch.kernel), to_u32(variant.strides.distance, dispatch.kernel)};
