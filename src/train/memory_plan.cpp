@@ -82,12 +82,14 @@ void save(device::Stream& stream, const RandomStep& step) {
   for (const StateTensor& part : step.train_step().optimizer().state()) read(part.buffer);
 }
 
-/// A tensor in host memory as it is read, and once more as it lies in the file.
+/// A tensor in host memory as it is read, and once more where it lies turned in the file.
 int64_t snapshot_bytes(const nn::Llama& model) {
   int64_t largest = 0;
-  for (const nn::Parameter& parameter : model.parameters().all())
-    largest = std::max(largest, parameter.spec.shape.num_elements() * 4);
-  return 2 * largest;
+  for (const nn::Parameter& parameter : model.parameters().all()) {
+    const int64_t copies = parameter.spec.layout == nn::FileLayout::Transposed ? 2 : 1;
+    largest = std::max(largest, parameter.spec.shape.num_elements() * 4 * copies);
+  }
+  return largest;
 }
 
 std::vector<MemoryKind> by_kind(const device::DryMemory& memory) {
