@@ -130,9 +130,16 @@ void CheckpointWriter::finish() {
 }
 
 int64_t checkpoint_host_bytes(const CheckpointParts& parts, bool in_background) {
+  // A tensor as it is read, and once more where it lies turned in the file.
   int64_t largest = 0;
+  int64_t largest_turned = 0;
   for (const device::Buffer& buffer : parts.buffers()) largest = std::max(largest, buffer.size_bytes());
-  return largest + (in_background ? StateSnapshot::size_bytes(parts) : largest);
+  for (const nn::Parameter& parameter : parts.model.parameters().all()) {
+    if (parameter.spec.layout == nn::FileLayout::Transposed)
+      largest_turned = std::max(largest_turned, parameter.spec.shape.num_elements() * 4);
+  }
+  if (in_background) return StateSnapshot::size_bytes(parts) + std::max(largest, 2 * largest_turned);
+  return std::max(largest, 2 * largest_turned);
 }
 
 bool has_room_for_copy(int64_t bytes) {

@@ -209,7 +209,7 @@ std::vector<SettingKey> make_keys() {
       text("float32_matmul_precision",
            "highest (f32), high or medium: large products on a GPU's matrix units, factors rounded to two f16 or one",
            &S::float32_matmul_precision),
-      text("device", "auto (the faster of GPU and CPU on this run), cpu, webgpu or webgpu:N", &S::device),
+      text("device", "auto (of a run: the faster of GPU and CPU), cpu, webgpu or webgpu:N", &S::device),
       integer("threads", "threads of the CPU device; 0: all", &S::threads),
       {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it",
        true, [](S& s, const Values& values) { s.kernel = values; }, [](const S& s) { return s.kernel; }},
