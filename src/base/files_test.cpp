@@ -24,6 +24,17 @@ TEST(MappedFile, GivesTheBytesAndKeepsThemWhenMoved) {
   EXPECT_EQ(moved.path(), folder / "a");
 }
 
+TEST(MappedFile, HasItsBytesAgainWhenItsPagesWereReleased) {
+  const TestFolder folder;
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += std::to_string(i);
+  const MappedFile file(folder.put("a", text));
+  EXPECT_EQ(text_of(file.bytes()), text);
+  release_pages(file.bytes());
+  release_pages(file.bytes().subspan(7, 3));  // no whole page
+  EXPECT_EQ(text_of(file.bytes()), text);
+}
+
 TEST(MappedFile, AnEmptyFileGivesAnEmptySpan) {
   const TestFolder folder;
   EXPECT_TRUE(MappedFile(folder.put("empty", "")).bytes().empty());

@@ -24,4 +24,8 @@ class MappedFile {
   std::unique_ptr<Mapping> mapping_;
 };
 
+/// Gives the memory of whole pages within these bytes of a MappedFile back to the system, which reads them again when they are touched: so
+/// that a pass over a large file holds a small part of it.
+void release_pages(std::span<const std::byte> mapped);
+
 }  // namespace athanor

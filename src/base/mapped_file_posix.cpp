@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 #include "base/error.h"
@@ -58,6 +59,14 @@ MappedFile::~MappedFile() = default;
 std::span<const std::byte> MappedFile::bytes() const { return {mapping_->data, mapping_->size}; }
 
 const std::filesystem::path& MappedFile::path() const { return mapping_->path; }
+
+void release_pages(std::span<const std::byte> mapped) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(mapped.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + mapped.size()) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
 
 }  // namespace athanor
 #endif

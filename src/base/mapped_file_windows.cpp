@@ -55,5 +55,7 @@ std::span<const std::byte> MappedFile::bytes() const { return {mapping_->data, m
 
 const std::filesystem::path& MappedFile::path() const { return mapping_->path; }
 
+void release_pages(std::span<const std::byte>) {}  // the system trims a working set by itself
+
 }  // namespace athanor
 #endif

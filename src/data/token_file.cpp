@@ -26,10 +26,17 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
   return out;
 }
 
+enum class Memory { Own, Mapped };
+
 template <typename T>
-uint32_t largest(std::span<const T> tokens) {
+uint32_t largest(std::span<const T> tokens, Memory memory) {
+  constexpr size_t kStretch = 16 << 20;  // so much of a mapped file is resident at once
   uint32_t most = 0;
-  for (T token : tokens) most = std::max<uint32_t>(most, token);
+  for (size_t begin = 0; begin < tokens.size(); begin += kStretch) {
+    const std::span<const T> stretch = tokens.subspan(begin, std::min(kStretch, tokens.size() - begin));
+    for (T token : stretch) most = std::max<uint32_t>(most, token);
+    if (memory == Memory::Mapped) release_pages(std::as_bytes(stretch));
+  }
   return most;
 }
 
@@ -68,7 +75,8 @@ struct TokenData::State {
 
   void verify(const std::string& name) {
     check(num_tokens() > 0, "tokens: {} holds no tokens", name);
-    const uint32_t most = dtype == DType::U16 ? largest(u16) : largest(u32);
+    const Memory memory = own_u16.empty() && own_u32.empty() ? Memory::Mapped : Memory::Own;
+    const uint32_t most = dtype == DType::U16 ? largest(u16, memory) : largest(u32, memory);
     vocab_size = tokenizer ? tokenizer->vocab_size() : int64_t{most} + 1;
     check(most < vocab_size, "tokens: {} has the id {}, but its tokenizer's vocabulary is {}; prepare it again", name,
           most, vocab_size);
@@ -150,7 +158,8 @@ TokenData::TokenData(std::span<const uint32_t> tokens, std::vector<uint64_t> doc
   state->tokenizer = std::move(tokenizer);
   state->sources = std::move(sources);
   state->use_own_documents(std::move(documents));
-  const int64_t vocab_size = state->tokenizer ? state->tokenizer->vocab_size() : int64_t{largest(tokens)} + 1;
+  const int64_t vocab_size =
+      state->tokenizer ? state->tokenizer->vocab_size() : int64_t{largest(tokens, Memory::Own)} + 1;
   const bool fits =
       vocab_size <= kMostU16 && std::all_of(tokens.begin(), tokens.end(), [](uint32_t id) { return id < kMostU16; });
   state->dtype = fits ? DType::U16 : DType::U32;
