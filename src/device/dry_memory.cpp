@@ -52,4 +52,11 @@ DryDevice open_dry_device_like(Device& like) {
   return {webgpu::open_dry_device(std::move(run)), memory};
 }
 
+std::unique_ptr<Device> open_dry_gpu(DeviceInfo info) {
+  webgpu::DryRun run;
+  run.info = std::move(info);
+  run.info.backend = Backend::WebGpu;
+  return webgpu::open_dry_device(std::move(run));
+}
+
 }  // namespace athanor::device

@@ -54,4 +54,7 @@ struct DryDevice {
 /// With the backend, limits, features and size classes of `like`: work given to it shows what `like` would hold.
 DryDevice open_dry_device_like(Device& like);
 
+/// A WebGPU device that runs nothing, has WebGPU's default limits and says that it is `info`.
+std::unique_ptr<Device> open_dry_gpu(DeviceInfo info);
+
 }  // namespace athanor::device

@@ -66,13 +66,13 @@ SettingLayer layer_of(const Pairs& pairs, const std::string& source) {
 
 }  // namespace
 
-SettingLayer preset_values(std::string_view name) {
+SettingLayer preset_values(std::string_view name, std::string_view source) {
   std::string known;
   for (const Preset& preset : presets()) {
     if (preset.name == name) return layer_of(preset.values, fmt::format("preset {}", name));
     known += fmt::format("{}{}", known.empty() ? "" : ", ", preset.name);
   }
-  fail("train: there is no preset \"{}\"; known are {}", name, known);
+  fail("{}: there is no preset \"{}\"; known are {}", source, name, known);
 }
 
 SettingLayer depth_values(int64_t depth) {

@@ -28,11 +28,11 @@ const SettingValue* last_named(std::span<const SettingLayer> layers, std::string
   return found;
 }
 
-SettingLayer lowest_layer(const TrainSettings& settings) {
+SettingLayer lowest_layer(const TrainSettings& settings, std::string_view source = "train") {
   check(settings.preset.empty() || settings.depth == 0,
         "train: preset {} and depth {} both say how large the model is; give one of them", settings.preset,
         settings.depth);
-  if (!settings.preset.empty()) return preset_values(settings.preset);
+  if (!settings.preset.empty()) return preset_values(settings.preset, source);
   return settings.depth > 0 ? depth_values(settings.depth) : SettingLayer{};
 }
 
@@ -80,7 +80,8 @@ void apply_layers(TrainSettings& settings, std::span<const SettingLayer> layers)
   for (const char* key : {"preset", "depth"}) {
     if (const SettingValue* named = last_named(layers, key)) apply_setting(settings, key, named->values, named->source);
   }
-  apply_layer(settings, lowest_layer(settings));
+  const SettingValue* preset = last_named(layers, "preset");
+  apply_layer(settings, lowest_layer(settings, preset == nullptr ? "train" : preset->source));
   for (const SettingLayer& layer : layers) apply_layer(settings, layer);
   // A layer below may have named another one.
   for (const char* key : {"preset", "depth"}) {
