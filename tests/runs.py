@@ -60,6 +60,7 @@ def metrics(run):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     for line in lines:
         line.pop("tokens_per_second")
+        assert line.pop("mfu") > 0, line
     return lines
 
 
@@ -105,6 +106,10 @@ def check_cpu(runs, checks):
     checks.check("recomputed blocks give the same bytes",
                  lambda: same_bytes(runs.train("recomputed", {**settings, "gradient-checkpointing": "true"}), first))
     checks.check("batch 1 x 4 has the loss of 4 x 1", lambda: accumulates(runs, settings, first))
+    checks.check("checkpoints written at the save have the bytes of those written beside the steps",
+                 lambda: same_bytes(runs.train("at-the-save", {**settings, "save-in-background": "false"}), first, (10, STEPS)))
+    checks.check("norms of each tensor are logged where asked for and change no byte", lambda: norms_are_logged(runs, settings, first))
+    checks.check("dropout in the model, recomputed and in micro-batches, gives the same masks", lambda: drops(runs, settings, first))
     checks.check("config.yaml alone repeats a run of a preset with a batch in tokens, and stands below environment and flags",
                  lambda: repeated_by_its_config(runs, settings))
     checks.check("no file is left over", lambda: no_leftovers(first))
@@ -125,6 +130,35 @@ def accumulates(runs, settings, whole):
     tokens = [line["trained_tokens"] for line in metrics(run)]
     assert tokens == [line["trained_tokens"] for line in metrics(whole)], f"trained_tokens {tokens[:3]}"
     return f"first step {first:.1e}, all {later:.1e}"
+
+
+def norms_are_logged(runs, settings, first):
+    run = runs.train("norms", {**settings, "log-layer-norms-steps": 4, "logging-steps": 3})
+    for step in (10, STEPS):
+        assert filecmp.cmp(run / f"checkpoint-{step}" / "model.safetensors", first / f"checkpoint-{step}" / "model.safetensors", shallow=False)
+    norms = {line["step"]: line["tensor_norms"] for line in metrics(run) if "tensor_norms" in line}
+    assert list(norms) == [4, 8, 12, 16, 20], list(norms)
+    names = norms[4].keys()
+    assert "model.layers.1.mlp.down_proj.weight" in names and "model.norm.weight" in names, names
+    for step, of_tensor in norms.items():
+        whole = sum(norm["grad"] ** 2 for norm in of_tensor.values()) ** 0.5
+        logged = next(line["grad_norm"] for line in metrics(run) if line["step"] == step)
+        assert abs(whole - logged) < 1e-4 * logged, f"step {step}: {whole} of {logged}"
+        assert all(0 < norm["update"] < norm["weight"] for norm in of_tensor.values()), of_tensor
+    return f"{len(names)} tensors"
+
+
+def drops(runs, settings, first):
+    own = {**settings, "model-config.resid-pdrop": 0.2, "model-config.embd-pdrop": 0.1}
+    whole = runs.train("dropped", own)
+    differs(whole, first)
+    same_bytes(runs.train("dropped-recomputed", {**own, "gradient-checkpointing": "true", "threads": 1}), whole)
+    config = json.loads((whole / f"checkpoint-{STEPS}" / "config.json").read_text())
+    assert config["resid_pdrop"] == 0.2 and config["embd_pdrop"] == 0.1, config
+    refused = runs.program.run(*runs.arguments("refused", {**settings, "model-config.attention-dropout": 0.1}))
+    assert refused.returncode == 1 and "attention_dropout is 0.1" in refused.stderr and "resid_pdrop" in refused.stderr, refused.stderr
+    shutil.rmtree(runs.folder / "accumulated")  # of the run without dropout
+    return accumulates(runs, own, whole)
 
 
 def repeated_by_its_config(runs, settings):
@@ -254,6 +288,8 @@ KILLED_RUNS = {
     "8-bit AdamW, mixed": ({"optim": "adamw_8bit", "precision": "mixed"}, ("kill-after-backward", "kill-state-written")),
     "Muon, averaged": ({"optim": "muon", "ema-decay": 0.9}, ("kill-after-forward", "kill-before-latest")),
     "AdamW, mixed": ({"precision": "mixed"}, ("kill-after-update", "kill-optimizer-written")),
+    "AdamW, dropout, written at the save": ({"model-config.resid-pdrop": 0.1, "model-config.embd-pdrop": 0.1, "gradient-checkpointing": "true",
+                                             "save-in-background": "false"}, ("kill-after-backward", "kill-model-written")),
     "SGD": ({"optim": "sgd", "learning-rate": 0.1}, ("kill-after-backward",)),
 }
 
@@ -289,6 +325,7 @@ def check_guard(runs, checks):
                  lambda: infinite_gradient(runs, settings, clean))
     checks.check("infinite gradients in a row are survived by a rollback", lambda: infinite_in_a_row(runs, settings, clean))
     checks.check("a learning rate of 1000 at one step is survived by a rollback", lambda: huge_rate(runs, settings, clean))
+    checks.check("a learning rate of 1000 at the very last step is seen before the run is called good", lambda: huge_at_the_end(runs, settings, clean))
     checks.check("killed after a rollback and resumed it has the same bytes", lambda: killed_after_rollback(runs, settings))
     checks.check("batches without a target change no weight and are warned of", lambda: without_targets(runs, settings))
     checks.check("ruined before the first checkpoint the run begins again", lambda: ruined_early(runs, settings))
@@ -331,6 +368,9 @@ def infinite_in_a_row(runs, settings, clean):
     assert rates[29] == of_clean[29] and abs(rates[30] - of_clean[30] / 2) < 1e-12, rates[28:32]
     state = json.loads((runs.folder / "in-a-row" / "checkpoint-60" / "trainer_state.json").read_text())
     assert state["guard"]["rollbacks"] == 1 and state["guard"]["rate_factor"] == 0.5, state["guard"]
+    # The batches of steps 31 to 36 are not taken again.
+    assert state["guard"]["skipped_batches"] == 6 and "the 6 batches taken since are left out" in said, (state["guard"], said)
+    assert losses(runs.folder / "in-a-row")[30] != losses(clean)[30], "the same batch was taken again"
 
 
 def huge_rate(runs, settings, clean):
@@ -343,6 +383,15 @@ def huge_rate(runs, settings, clean):
     # Half of the rate from step 20 on: behind the clean run, and no more than that.
     assert losses(run)[-1] < losses(clean)[-1] + 0.5, f"{losses(run)[-1]} and {losses(clean)[-1]}"
     return f"loss {losses(run)[-1]:.3f}, of the clean run {losses(clean)[-1]:.3f}"
+
+
+def huge_at_the_end(runs, settings, clean):
+    said = faulty(runs, "huge-at-the-end", settings, "huge-rate:60:60")
+    assert "step 60: with its weights the loss of the next batches is" in said, said
+    assert re.search(r"the run goes back to \S+checkpoint-50 \(step 50\)", said), said
+    run = runs.folder / "huge-at-the-end"
+    assert [line["step"] for line in metrics(run)] == list(range(1, 61)) and (run / "latest").read_text() == "checkpoint-60\n"
+    assert losses(run)[-1] < losses(clean)[-1] + 0.5 and metrics(run)[-1]["val_loss"] < metrics(clean)[-1]["val_loss"] + 0.5, metrics(run)[-1]
 
 
 def killed_after_rollback(runs, settings):
@@ -448,6 +497,8 @@ def averaged(runs, settings):
     values = [[line["val_loss"] for line in metrics(r) if "val_loss" in line] for r in (run, runs.folder / "clean")]
     assert values[0] != values[1], "the evaluation did not see the average"
     done = runs.program.run("generate", "-m", run, "-p", "So", "-n", 4, "--device", "cpu")
+    assert done.returncode == 0 and "average of the weights" in done.stderr, done.stderr
+    done = runs.program.run("eval", "-m", run, runs.text, "--device", "cpu")
     assert done.returncode == 0 and "average of the weights" in done.stderr, done.stderr
 
 

@@ -19,7 +19,7 @@ STEPS = 10
 SETTINGS = {**SMALL_MODEL, "max-steps": STEPS, "save-steps": 4, "save-total-limit": 0, "eval-steps": 5, "warmup-steps": 2,
             "per-device-train-batch-size": 4, "learning-rate": 0.003, "sample-tokens": 12, "device": "cpu"}
 TAGS = {"train/loss": "loss", "train/grad_norm": "grad_norm", "train/lr": "learning_rate", "val/loss": "val_loss",
-        "val/bits_per_byte": "bits_per_byte", "train/tokens_per_second": "tokens_per_second"}
+        "val/bits_per_byte": "bits_per_byte", "train/tokens_per_second": "tokens_per_second", "train/mfu": "mfu"}
 
 
 def lines_of(path):

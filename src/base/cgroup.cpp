@@ -16,6 +16,26 @@ void lower_to(std::optional<T>& limit, T value) {
   if (value > 0) limit = limit ? std::min(*limit, value) : value;
 }
 
+/// The number behind a name in a file of lines "name number"; 0 where there is none.
+int64_t statistic(const fs::path& file, const std::string& wanted) {
+  std::ifstream lines(file);
+  std::string name;
+  for (int64_t value = 0; lines >> name >> value;) {
+    if (name == wanted) return value;
+  }
+  return 0;
+}
+
+/// A group's memory: its limit, and what is left of it.
+void lower_memory(Limits& limits, const fs::path& limit_file, const fs::path& usage_file, int64_t file_bytes) {
+  int64_t limit = 0, used = 0;
+  if (!(std::ifstream(limit_file) >> limit)) return;
+  lower_to(limits.memory_bytes, limit);
+  if (limit <= 0 || !(std::ifstream(usage_file) >> used)) return;
+  const int64_t free = std::max<int64_t>(0, limit - std::max<int64_t>(0, used - file_bytes));
+  limits.free_memory_bytes = limits.free_memory_bytes ? std::min(*limits.free_memory_bytes, free) : free;
+}
+
 /// Groups from the given one up to the mount, which is the last.
 template <typename Visit>
 void for_each_group(const fs::path& mount, const std::string& group, Visit visit) {
@@ -30,8 +50,8 @@ void for_each_group(const fs::path& mount, const std::string& group, Visit visit
 }
 
 void read_version2(const fs::path& folder, Limits& limits) {
-  int64_t bytes = 0;
-  if (std::ifstream(folder / "memory.max") >> bytes) lower_to(limits.memory_bytes, bytes);
+  lower_memory(limits, folder / "memory.max", folder / "memory.current",
+               statistic(folder / "memory.stat", "inactive_file"));
   // "max 100000" or "200000 100000": microseconds of a period; "max" is no number and so no limit.
   std::ifstream cpu(folder / "cpu.max");
   double quota = 0, period = 0;
@@ -39,8 +59,8 @@ void read_version2(const fs::path& folder, Limits& limits) {
 }
 
 void read_version1_memory(const fs::path& folder, Limits& limits) {
-  int64_t bytes = 0;
-  if (std::ifstream(folder / "memory.limit_in_bytes") >> bytes) lower_to(limits.memory_bytes, bytes);
+  lower_memory(limits, folder / "memory.limit_in_bytes", folder / "memory.usage_in_bytes",
+               statistic(folder / "memory.stat", "total_inactive_file"));
 }
 
 void read_version1_cpu(const fs::path& folder, Limits& limits) {

@@ -11,6 +11,8 @@ namespace athanor::cgroup {
 /// The smallest limits on the way from this process's group up to the root; nothing where there is none.
 struct Limits {
   std::optional<int64_t> memory_bytes;
+  std::optional<int64_t>
+      free_memory_bytes;  // least that a limit leaves; pages of files that can be dropped count as free
   std::optional<double> cpus;
 };
 

@@ -11,6 +11,8 @@ namespace athanor {
 int available_threads();
 /// Physical memory in bytes; 0 when unknown.
 int64_t total_memory_bytes();
+/// Memory that this process may still take without the machine, or its control group, running short; 0 when unknown.
+int64_t available_memory_bytes();
 /// Peak resident memory of this process in bytes (VmHWM); 0 when unknown.
 int64_t peak_resident_bytes();
 /// Anonymous memory of this process (RssAnon): what it made itself, without pages of files; 0 when unknown.

@@ -105,6 +105,17 @@ int64_t total_memory_bytes() {
 #endif
 }
 
+int64_t available_memory_bytes() {
+#ifdef __APPLE__
+  return 0;
+#else
+  int64_t kilobytes = 0;
+  std::istringstream(value_in("/proc/meminfo", "MemAvailable")) >> kilobytes;
+  const int64_t bytes = kilobytes * 1024;
+  return std::min(bytes, own_limits().free_memory_bytes.value_or(bytes));
+#endif
+}
+
 int64_t peak_resident_bytes() {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;

@@ -21,6 +21,8 @@ TEST(Host, TellsThreadsAndMemoryThatMakeSense) {
   EXPECT_GE(available_threads(), 1);
   EXPECT_LE(available_threads(), static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_GT(total_memory_bytes(), int64_t{64} << 20);
+  EXPECT_GT(available_memory_bytes(), int64_t{16} << 20);
+  EXPECT_LE(available_memory_bytes(), total_memory_bytes());
 }
 
 TEST(Host, PeakMemoryGrowsByWhatIsTouched) {
@@ -100,7 +102,25 @@ TEST(Cgroup, ReadsVersion1ByController) {
   root.put("cpu/cpu.cfs_period_us", "100000\n");
   const cgroup::Limits limits = cgroup::read_limits("5:memory:/docker\n4:cpu,cpuacct:/not/mounted/here\n", root.path());
   EXPECT_EQ(limits.memory_bytes, 2000000);
+  EXPECT_FALSE(limits.free_memory_bytes.has_value());  // its use is not told
   EXPECT_EQ(limits.cpus, 2.0);
+}
+
+TEST(Cgroup, WhatALimitLeavesCountsPagesOfFilesAsFree) {
+  const TestFolder root;
+  fs::create_directories(root / "a/b");
+  root.put("a/memory.max", "1000000\n");
+  root.put("a/memory.current", "900000\n");
+  root.put("a/memory.stat", "anon 600000\ninactive_file 250000\n");
+  root.put("a/b/memory.max", "5000000\n");
+  root.put("a/b/memory.current", "900000\n");
+  EXPECT_EQ(cgroup::read_limits("0::/a/b\n", root.path()).free_memory_bytes, 350000);
+  const TestFolder old;
+  fs::create_directories(old / "memory/docker");
+  old.put("memory/docker/memory.limit_in_bytes", "2000000\n");
+  old.put("memory/docker/memory.usage_in_bytes", "2500000\n");
+  old.put("memory/docker/memory.stat", "total_inactive_file 100000\n");
+  EXPECT_EQ(cgroup::read_limits("5:memory:/docker\n", old.path()).free_memory_bytes, 0);
 }
 
 TEST(Cgroup, WhatCannotBeReadIsNoLimit) {

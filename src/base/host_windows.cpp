@@ -34,6 +34,12 @@ int64_t total_memory_bytes() {
   return GlobalMemoryStatusEx(&status) != 0 ? static_cast<int64_t>(status.ullTotalPhys) : 0;
 }
 
+int64_t available_memory_bytes() {
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof(status);
+  return GlobalMemoryStatusEx(&status) != 0 ? static_cast<int64_t>(status.ullAvailPhys) : 0;
+}
+
 int64_t peak_resident_bytes() {
   PROCESS_MEMORY_COUNTERS counters{};
   return K32GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters)) != 0

@@ -54,7 +54,7 @@ TEST(ShowCommand, DrawsARun) {
   EXPECT_LE(longest, 80U);
   const json object = json::parse(run_line({"show", (folder / "run").string(), "--json"}).out);
   EXPECT_EQ(object["best_step"], 6);
-  EXPECT_EQ(object["seconds"], 3.0);
+  EXPECT_DOUBLE_EQ(object["seconds"].get<double>(), 3.0);
   EXPECT_EQ(object["train"].size(), 6U);
   EXPECT_EQ(object["settings"]["learning_rate"], "0.001");
 }

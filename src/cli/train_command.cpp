@@ -76,6 +76,7 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
     if (result.val_loss) object["val_loss"] = *result.val_loss;
     object["unigram_loss"] = result.unigram_loss;
     object["tokens_per_second"] = result.tokens_per_second;
+    object["mfu"] = result.mfu;
     object["seconds"] = result.seconds;
     object["peak_memory_bytes"] = peak_anonymous_bytes();
     object["device_peak_memory_bytes"] = result.device_peak_bytes;

@@ -1,5 +1,4 @@
-// For tests of launchers: a WebGPU stream that keeps what is dispatched instead of running it. Memory comes from the device under
-// test, of any kind.
+// For tests: a WebGPU stream in front of the one under test.
 #pragma once
 
 #include "device/webgpu/webgpu_stream.h"
@@ -10,24 +9,12 @@
 
 namespace athanor::kernels {
 
-class WatchedStream final : public device::webgpu::WebGpuStream {
+/// All but launches and what the adapter can goes to the stream behind it, of a device of any kind.
+class StreamInFront : public device::webgpu::WebGpuStream {
  public:
-  explicit WatchedStream(device::Stream& stream) : stream_(stream) {}
-
-  std::vector<device::webgpu::Dispatch> dispatches;
-  std::set<std::string> replaced;
-  std::vector<device::webgpu::SubgroupMatrix> matrices;  // what the adapter claims to have
-  device::webgpu::Limits given;                          // WebGPU's default limits
+  explicit StreamInFront(device::Stream& stream) : stream_(stream) {}
 
   device::Device& device() override { return stream_.device(); }
-  const device::webgpu::Limits& limits() const override { return given; }
-  bool has_f16() const override { return false; }
-  bool has_subgroups() const override { return false; }
-  std::span<const device::webgpu::SubgroupMatrix> subgroup_matrices() const override { return matrices; }
-  bool is_replaced(std::string_view kernel) const override { return replaced.contains(std::string(kernel)); }
-  void dispatch(const device::webgpu::Dispatch& dispatch) override { dispatches.push_back(dispatch); }
-  void set_max_workgroups(uint32_t limit) override { given.max_workgroups_per_dimension = limit; }
-
   void upload(const device::Buffer& to, std::span<const std::byte> bytes) override { stream_.upload(to, bytes); }
   void download(const device::Buffer& from, std::span<std::byte> bytes) override { stream_.download(from, bytes); }
   std::unique_ptr<device::Readback> read_later(const device::Buffer& from) override { return stream_.read_later(from); }
@@ -40,6 +27,25 @@ class WatchedStream final : public device::webgpu::WebGpuStream {
 
  private:
   device::Stream& stream_;
+};
+
+/// Keeps what is dispatched instead of running it.
+class WatchedStream final : public StreamInFront {
+ public:
+  using StreamInFront::StreamInFront;
+
+  std::vector<device::webgpu::Dispatch> dispatches;
+  std::set<std::string> replaced;
+  std::vector<device::webgpu::SubgroupMatrix> matrices;  // what the adapter claims to have
+  device::webgpu::Limits given;                          // WebGPU's default limits
+
+  const device::webgpu::Limits& limits() const override { return given; }
+  bool has_f16() const override { return false; }
+  bool has_subgroups() const override { return false; }
+  std::span<const device::webgpu::SubgroupMatrix> subgroup_matrices() const override { return matrices; }
+  bool is_replaced(std::string_view kernel) const override { return replaced.contains(std::string(kernel)); }
+  void dispatch(const device::webgpu::Dispatch& dispatch) override { dispatches.push_back(dispatch); }
+  void set_max_workgroups(uint32_t limit) override { given.max_workgroups_per_dimension = limit; }
 };
 
 }  // namespace athanor::kernels

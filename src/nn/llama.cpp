@@ -48,6 +48,7 @@ std::vector<ParameterSpec> llama_parameters(const LlamaConfig& config) {
 
 Llama::Llama(device::Stream& stream, const LlamaConfig& config, Trained trained, Precision precision)
     : config_(config), parameters_(stream, llama_parameters(config), trained, precision) {
+  if (trained == Trained::Yes) config_.check_can_train("llama");
   embed_tokens_ = parameters_.at("model.embed_tokens.weight");
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const auto part = [&](std::string_view name) { return parameters_.at(layer_name(layer, name)); };
@@ -71,6 +72,14 @@ void Llama::check_rows(std::span<const uint32_t> ids, const Rows& rows) const {
         rows.first_position + rows.length, config_.max_position_embeddings);
 }
 
+tensor::Tensor Llama::dropped(const tensor::Context& context, const tensor::Tensor& x, double share, const Rows& rows,
+                              int64_t place) {
+  if (!rows.dropout || share == 0) return x;
+  tensor::DropoutKey key = *rows.dropout;
+  key.layer = place;
+  return tensor::dropout(context, x, static_cast<float>(share), key);
+}
+
 Llama::BlockOutput Llama::block(const tensor::Context& context, int64_t layer, const tensor::Tensor& x,
                                 const tensor::Tensor& normed, const Rows& rows,
                                 const AttentionFunction& attention) const {
@@ -83,12 +92,15 @@ Llama::BlockOutput Llama::block(const tensor::Context& context, int64_t layer, c
   const tensor::Tensor k = rotated(tensor::matmul(context, normed, weights.k_proj), config_.num_key_value_heads);
   const tensor::Tensor v = tensor::matmul(context, normed, weights.v_proj);
   const tensor::Tensor mixed = attention(context, layer, q, k, v);
-  const tensor::ResidualNorm attended = tensor::rms_norm_residual(
-      context, tensor::matmul(context, mixed, weights.o_proj), x, weights.post_attention_norm, eps());
+  const tensor::Tensor projected =
+      dropped(context, tensor::matmul(context, mixed, weights.o_proj), config_.resid_pdrop, rows, 1 + 2 * layer);
+  const tensor::ResidualNorm attended =
+      tensor::rms_norm_residual(context, projected, x, weights.post_attention_norm, eps());
 
   const tensor::Tensor gate = tensor::matmul(context, attended.out, weights.gate_proj);
   const tensor::Tensor up = tensor::matmul(context, attended.out, weights.up_proj);
-  return {attended.y, tensor::swiglu_matmul(context, gate, up, weights.down_proj)};
+  const tensor::Tensor update = tensor::swiglu_matmul(context, gate, up, weights.down_proj);
+  return {attended.y, dropped(context, update, config_.resid_pdrop, rows, 2 + 2 * layer)};
 }
 
 tensor::Tensor Llama::kept_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
@@ -124,7 +136,8 @@ tensor::Tensor Llama::hidden(const tensor::Context& context, std::span<const uin
                              const AttentionFunction& attention, Recompute recompute) const {
   check_rows(ids, rows);
   const tensor::TokenIds uploaded = tensor::upload_token_ids(context, ids, config_.vocab_size);
-  const tensor::Tensor x = tensor::embedding(context, embed_tokens_, uploaded);
+  const tensor::Tensor x =
+      dropped(context, tensor::embedding(context, embed_tokens_, uploaded), config_.embd_pdrop, rows, 0);
   return recompute == Recompute::Blocks ? recomputed_blocks(context, x, rows, attention)
                                         : kept_blocks(context, x, rows, attention);
 }

@@ -7,6 +7,7 @@
 #include "tensor/ops.h"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Rows {
   int64_t first_position = 0;
   /// (batch * length) of packed documents: where in its sequence each position's document starts. Empty: one document a sequence.
   std::span<const uint32_t> first_keys{};
+  /// In training, what the masks of the model's dropouts follow from (its layer is filled in by the model); empty: nothing is dropped.
+  std::optional<tensor::DropoutKey> dropout{};
 };
 
 /// q (rows, H*D), k and v (rows, Hkv*D), rotated already; gives (rows, H*D). Training passes causal attention over the rows
@@ -80,6 +83,9 @@ class Llama {
                              const AttentionFunction& attention) const;
   tensor::Tensor recomputed_blocks(const tensor::Context& context, tensor::Tensor x, const Rows& rows,
                                    const AttentionFunction& attention) const;
+  /// x with `share` of its values dropped, where rows.dropout says so. place: which dropout of the model.
+  static tensor::Tensor dropped(const tensor::Context& context, const tensor::Tensor& x, double share, const Rows& rows,
+                                int64_t place);
   float eps() const { return static_cast<float>(config_.rms_norm_eps); }
   void check_rows(std::span<const uint32_t> ids, const Rows& rows) const;
 

@@ -35,6 +35,14 @@ double number(const json& object, const char* key, double otherwise, std::string
   return found->get<double>();
 }
 
+/// A share of values to drop; 0 where there is none.
+double share(const json& object, const char* key, std::string_view source) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return 0;
+  check(found->is_number(), "{}: {} is {}; it must be a number", source, key, found->dump());
+  return found->get<double>();
+}
+
 bool boolean(const json& object, const char* key, bool otherwise, std::string_view source) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return otherwise;
@@ -95,6 +103,19 @@ void LlamaConfig::complete(std::string_view source) {
   }
   check(head_dim % 2 == 0 && head_dim <= 256, "{}: head_dim is {}; rotary positions need an even number of at most 256",
         source, head_dim);
+  const auto is_share = [&](double value, const char* key) {
+    check(value >= 0 && value < 1, "{}: {} is {}; it must be at least 0 and below 1", source, key, value);
+  };
+  is_share(embd_pdrop, "embd_pdrop");
+  is_share(resid_pdrop, "resid_pdrop");
+  is_share(attention_dropout, "attention_dropout");
+}
+
+void LlamaConfig::check_can_train(std::string_view source) const {
+  check(attention_dropout == 0,
+        "{}: attention_dropout is {}; this version drops no attention probabilities: set it to 0, and drop with "
+        "resid_pdrop and embd_pdrop",
+        source, attention_dropout);
 }
 
 int64_t LlamaConfig::num_weights() const {
@@ -138,6 +159,9 @@ LlamaConfig LlamaConfig::from_json(std::string_view text, std::string_view sourc
     config.rope_theta = number(*rope, "rope_theta", config.rope_theta, source);
   }
   config.tie_word_embeddings = boolean(object, "tie_word_embeddings", false, source);
+  config.embd_pdrop = share(object, "embd_pdrop", source);
+  config.resid_pdrop = share(object, "resid_pdrop", source);
+  config.attention_dropout = share(object, "attention_dropout", source);
   config.bos_token_id = token_id(object, "bos_token_id", source);
   config.eos_token_id = token_id(object, "eos_token_id", source);
   config.complete(source);
@@ -162,6 +186,9 @@ std::string LlamaConfig::to_json() const {
   object["rms_norm_eps"] = rms_norm_eps;
   object["rope_theta"] = rope_theta;
   object["tie_word_embeddings"] = tie_word_embeddings;
+  if (embd_pdrop > 0) object["embd_pdrop"] = embd_pdrop;
+  if (resid_pdrop > 0) object["resid_pdrop"] = resid_pdrop;
+  if (attention_dropout > 0) object["attention_dropout"] = attention_dropout;
   if (bos_token_id >= 0) object["bos_token_id"] = bos_token_id;
   if (eos_token_id >= 0) object["eos_token_id"] = eos_token_id;
   object["torch_dtype"] = "float32";

@@ -20,11 +20,17 @@ struct LlamaConfig {
   double rms_norm_eps = 1e-5;
   double rope_theta = 10000.0;
   bool tie_word_embeddings = false;
-  int64_t bos_token_id = -1;  // -1: none
+  // Shares of values that training drops, in [0, 1); nothing is dropped elsewhere.
+  double embd_pdrop = 0;         // of the embedding's rows
+  double resid_pdrop = 0;        // of what attention and feed-forward add to the residual stream
+  double attention_dropout = 0;  // of attention's probabilities: read, but not trained with (see check_can_train)
+  int64_t bos_token_id = -1;     // -1: none
   int64_t eos_token_id = -1;
 
   /// Fills what was left 0 and throws Error, naming the key and `source`, for sizes that make no model.
   void complete(std::string_view source);
+  /// Throws Error, naming `source`, for what this version generates with but cannot train: attention_dropout.
+  void check_can_train(std::string_view source) const;
   int64_t num_weights() const;
   /// Multiplications and additions of forward and backward for one token of a sequence of `length`: 6 a weight of a product, and attention.
   double training_flops_per_token(int64_t length) const;

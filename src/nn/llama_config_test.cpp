@@ -31,6 +31,21 @@ TEST(LlamaConfig, WritesWhatItReads) {
   EXPECT_EQ(LlamaConfig::from_json(config.to_json(), "written").to_json(), config.to_json());
 }
 
+TEST(LlamaConfig, KeepsDropoutAndWritesItOnlyWhereThereIsSome) {
+  const LlamaConfig config =
+      LlamaConfig::from_json(with(R"("attention_dropout": 0.0, "resid_pdrop": 0.1, "embd_pdrop": 0.2)"), "c");
+  EXPECT_EQ(config.resid_pdrop, 0.1);
+  EXPECT_EQ(config.embd_pdrop, 0.2);
+  EXPECT_EQ(LlamaConfig::from_json(config.to_json(), "written").to_json(), config.to_json());
+  EXPECT_EQ(LlamaConfig::from_json(kConfig, "c").to_json().find("drop"), std::string::npos);
+  EXPECT_NO_THROW(config.check_can_train("c"));
+  EXPECT_ERROR(LlamaConfig::from_json(with(R"("attention_dropout": 0.1)"), "c").check_can_train("c"),
+               "attention_dropout is 0.1");
+  EXPECT_ERROR(LlamaConfig::from_json(with(R"("resid_pdrop": 1)"), "c"), "resid_pdrop is 1");
+  EXPECT_ERROR(LlamaConfig::from_json(with(R"("embd_pdrop": -0.1)"), "c"), "embd_pdrop is -0.1");
+  EXPECT_ERROR(LlamaConfig::from_json(with(R"("embd_pdrop": "x")"), "c"), "embd_pdrop is \"x\"");
+}
+
 TEST(LlamaConfig, RefusesWhatTheModelCannotDo) {
   EXPECT_ERROR(LlamaConfig::from_json(with(R"("attention_bias": true)"), "c"), "attention_bias is true");
   EXPECT_ERROR(LlamaConfig::from_json(with(R"("rope_scaling": {"type": "yarn"})"), "c"), "rope_scaling");

@@ -134,24 +134,36 @@ void upload_weights(device::Stream& stream, Llama& model, const std::vector<Safe
 
 }  // namespace
 
-void save_model(device::Stream& stream, const Llama& model, const fs::path& folder) {
-  std::vector<float> values;  // of the tensor being written
+ReadBuffer read_from(device::Stream& stream) {
+  return [&stream, bytes = std::vector<std::byte>()](const device::Buffer& buffer) mutable {
+    bytes.resize(static_cast<size_t>(buffer.size_bytes()));
+    stream.download(buffer, bytes);
+    return std::span<const std::byte>(bytes);
+  };
+}
+
+void save_model(const ReadBuffer& read, const Llama& model, const fs::path& folder) {
+  std::vector<float> turned;  // the tensor being written
   std::vector<TensorToWrite> tensors;
   for (const Parameter& parameter : model.parameters().all()) {
     TensorToWrite entry;
     entry.name = parameter.spec.name;
     entry.shape = file_shape(parameter.spec);
-    entry.produce = [&stream, &values, &parameter]() -> std::span<const std::byte> {
-      values = tensor::to_values(stream, parameter.values);
-      if (parameter.spec.layout == FileLayout::Transposed) {
-        values = transposed(values, parameter.spec.shape[0], parameter.spec.shape[1]);
-      }
-      return std::as_bytes(std::span(values));
+    entry.produce = [&read, &turned, &parameter]() -> std::span<const std::byte> {
+      const std::span<const std::byte> bytes = read(parameter.values.buffer());
+      if (parameter.spec.layout != FileLayout::Transposed) return bytes;
+      const std::span<const float> values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / 4);
+      turned = transposed(values, parameter.spec.shape[0], parameter.spec.shape[1]);
+      return std::as_bytes(std::span(turned));
     };
     tensors.push_back(std::move(entry));
   }
   write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
   write_file(folder / "config.json", model.config().to_json());
+}
+
+void save_model(device::Stream& stream, const Llama& model, const fs::path& folder) {
+  save_model(read_from(stream), model, folder);
 }
 
 void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) {

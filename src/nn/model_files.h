@@ -4,11 +4,20 @@
 #include "nn/llama.h"
 
 #include <filesystem>
+#include <functional>
+#include <span>
 
 namespace athanor::nn {
 
+/// Gives the bytes of a buffer as they lie on the device, valid until the next call: downloaded, or from a copy made before.
+using ReadBuffer = std::function<std::span<const std::byte>(const device::Buffer&)>;
+
+/// Downloads each buffer when it is asked for.
+ReadBuffer read_from(device::Stream& stream);
+
 /// Writes config.json and model.safetensors (F32) into a folder that exists, each file whole or not at all.
-/// Projections are transposed to [out, in]; a tied head is written once, under the embedding's name.
+/// Projections are transposed to [out, in]; a tied head is written once, under the embedding's name. Calls nothing of the device but `read`.
+void save_model(const ReadBuffer& read, const Llama& model, const std::filesystem::path& folder);
 void save_model(device::Stream& stream, const Llama& model, const std::filesystem::path& folder);
 
 /// Fills the model's weights from the folder's safetensors (F32, F16 or BF16). Throws Error naming file and tensor when one is missing, of

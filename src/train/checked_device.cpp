@@ -82,6 +82,8 @@ std::set<std::string> training_kernels(device::Device& device) {
   TrainSettings settings;
   settings.model_config = {0, 32, 64, 1, 2, 1, 0, 16};
   settings.model_config.vocab_size = 64;
+  settings.model_config.resid_pdrop = 0.1;
+  settings.log_layer_norms_steps = 1;
   settings.model_config.complete("check");
   settings.max_length = 16;
   settings.per_device_train_batch_size = 1;

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/safetensors.h"
-#include "nn/model_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,28 +31,26 @@ std::string format_of(const Optimizer& optimizer) {
   return optimizer.name() == "adamw_torch" ? "athanor.adamw" : fmt::format("athanor.{}", optimizer.name());
 }
 
-/// One entry a tensor and part of the state, laid out as on the device ([in, out]); so the file does not depend on how slabs are cut.
-void save_optimizer(device::Stream& stream, const Optimizer& optimizer, const WeightAverage* average,
-                    const fs::path& path) {
-  std::vector<StateTensor> state = optimizer.state();
-  if (average != nullptr) {
-    for (StateTensor& trained : average->state()) state.push_back(std::move(trained));
+std::vector<StateTensor> state_of(const CheckpointParts& parts) {
+  std::vector<StateTensor> state = parts.optimizer.state();
+  if (parts.average != nullptr) {
+    for (StateTensor& trained : parts.average->state()) state.push_back(std::move(trained));
   }
-  std::vector<std::byte> bytes;  // of the tensor being written
+  return state;
+}
+
+/// One entry a tensor and part of the state, laid out as on the device ([in, out]); so the file does not depend on how slabs are cut.
+void save_optimizer(const nn::ReadBuffer& read, const CheckpointParts& parts, const fs::path& path) {
   std::vector<TensorToWrite> tensors;
-  for (const StateTensor& part : state) {
+  for (const StateTensor& part : state_of(parts)) {
     TensorToWrite entry;
     entry.name = part.name;
     entry.dtype = part.dtype;
     entry.shape = part.shape;
-    entry.produce = [&stream, &bytes, buffer = part.buffer]() -> std::span<const std::byte> {
-      bytes.resize(static_cast<size_t>(buffer.size_bytes()));
-      stream.download(buffer, bytes);
-      return bytes;
-    };
+    entry.produce = [&read, buffer = part.buffer] { return read(buffer); };
     tensors.push_back(std::move(entry));
   }
-  write_safetensors(path, tensors, {{"format", format_of(optimizer)}});
+  write_safetensors(path, tensors, {{"format", format_of(parts.optimizer)}});
 }
 
 const TensorEntry& state_entry(const SafetensorsFile& file, const StateTensor& part) {
@@ -170,15 +167,23 @@ void check_hashes(const json& object, std::string_view text, const fs::path& che
 
 }  // namespace
 
-void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Optimizer& optimizer,
-                     const WeightAverage* average, const data::Tokenizer& tokenizer, const TrainerState& state) {
+std::vector<device::Buffer> CheckpointParts::buffers() const {
+  std::vector<device::Buffer> buffers;
+  for (const nn::Parameter& parameter : model.parameters().all()) buffers.push_back(parameter.values.buffer());
+  for (const StateTensor& part : state_of(*this)) buffers.push_back(part.buffer);
+  return buffers;
+}
+
+void save_checkpoint(const nn::ReadBuffer& read, const RunFolder& run, const CheckpointParts& parts,
+                     const data::Tokenizer& tokenizer, const TrainerState& state) {
+  const nn::LlamaConfig& config = parts.model.config();
   AtomicFolder folder(run.checkpoint(state.step));
-  nn::save_model(stream, model, folder.path());
+  nn::save_model(read, parts.model, folder.path());
   kill_point("kill-model-written");
   write_file(folder.path() / "tokenizer.json", tokenizer.to_json());
-  write_file(folder.path() / "tokenizer_config.json", tokenizer.config_json(model.config().max_position_embeddings));
-  write_file(folder.path() / "generation_config.json", generation_config(model.config()));
-  save_optimizer(stream, optimizer, average, folder.path() / kOptimizerFile);
+  write_file(folder.path() / "tokenizer_config.json", tokenizer.config_json(config.max_position_embeddings));
+  write_file(folder.path() / "generation_config.json", generation_config(config));
+  save_optimizer(read, parts, folder.path() / kOptimizerFile);
   kill_point("kill-optimizer-written");
   write_file(folder.path() / kStateFile, state_json(state, folder.path()));
   kill_point("kill-state-written");
@@ -186,6 +191,11 @@ void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Lla
   kill_point("kill-before-latest");
   run.set_latest(state.step);
   kill_point("kill-after-latest");
+}
+
+void save_checkpoint(device::Stream& stream, const RunFolder& run, const CheckpointParts& parts,
+                     const data::Tokenizer& tokenizer, const TrainerState& state) {
+  save_checkpoint(nn::read_from(stream), run, parts, tokenizer, state);
 }
 
 TrainerState read_trainer_state(const fs::path& checkpoint) {

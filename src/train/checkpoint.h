@@ -3,7 +3,7 @@
 #pragma once
 
 #include "data/tokenizer.h"
-#include "nn/llama.h"
+#include "nn/model_files.h"
 #include "train/guard.h"
 #include "train/optimizer.h"
 #include "train/run_folder.h"
@@ -32,11 +32,23 @@ struct TrainerState {
   std::string device;      // what computed it: name and threads, since bits may differ on another
 };
 
-/// Writes run/checkpoint-<step>, then `latest`. Waits for the device. Throws Error; then the older checkpoints are whole.
-/// average: may be nullptr; else the model must show it (ShownAverage): the model's file holds the average, the optimizer's the weights
-/// that training goes on from.
-void save_checkpoint(device::Stream& stream, const RunFolder& run, const nn::Llama& model, const Optimizer& optimizer,
-                     const WeightAverage* average, const data::Tokenizer& tokenizer, const TrainerState& state);
+/// What of a checkpoint lies on the device; it must outlive whoever holds this. average: nullptr for none; else the model must show it
+/// (ShownAverage) while it is read: the model's file holds the average, the optimizer's the weights that training goes on from.
+struct CheckpointParts {
+  const nn::Llama& model;
+  const Optimizer& optimizer;
+  const WeightAverage* average = nullptr;
+
+  /// Every buffer that the files are made from.
+  std::vector<device::Buffer> buffers() const;
+};
+
+/// Writes run/checkpoint-<step>, then `latest`. Calls nothing of the device but `read`. Throws Error; then the older checkpoints are whole.
+void save_checkpoint(const nn::ReadBuffer& read, const RunFolder& run, const CheckpointParts& parts,
+                     const data::Tokenizer& tokenizer, const TrainerState& state);
+/// The same, downloading one tensor after the other.
+void save_checkpoint(device::Stream& stream, const RunFolder& run, const CheckpointParts& parts,
+                     const data::Tokenizer& tokenizer, const TrainerState& state);
 
 /// trainer_state.json after its files' hashes were compared. Throws Error naming the file that is missing, truncated or altered.
 TrainerState read_trainer_state(const std::filesystem::path& checkpoint);

@@ -120,11 +120,11 @@ TEST_F(DeviceChoice, TakesTheOneThatTheRunFits) {
   };
   const auto taken = choose_device(open_gpu(1 << 16), settings, data, opener(), measure);
   EXPECT_EQ(taken->info().backend, device::Backend::Cpu);
-  settings.per_device_train_batch_size = 65536;
-  settings.model_config.hidden_size = 4096;
-  settings.model_config.num_attention_heads = 64;
-  settings.model_config.num_hidden_layers = 64;
-  EXPECT_ERROR(choose_device(open_gpu(1 << 16), settings, data, opener(), measure), "and on the CPU: train: ");
+  const DeviceOpener small_cpu = [](device::DeviceOptions options) {
+    options.memory_bytes = 1 << 16;
+    return device::open_device(options);
+  };
+  EXPECT_ERROR(choose_device(open_gpu(1 << 16), settings, data, small_cpu, measure), "; and on the CPU: train: ");
 }
 
 TEST_F(DeviceChoice, TheMeasurementItselfIsShortAndStopsWhereProductsAloneTakeTooLong) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace athanor::train {
@@ -20,7 +21,7 @@ class EventFile {
   ~EventFile();
 
   struct Scalar {
-    std::string_view tag;
+    std::string tag;
     double value = 0;
   };
   /// One event, handed to the system at once. Throws Error when the disk refuses.

@@ -63,6 +63,7 @@ std::string GuardState::to_json() const {
   object["first_bad_step"] = first_bad_step;
   object["rate_factor"] = rate_factor;
   object["rollbacks"] = rollbacks;
+  object["skipped_batches"] = skipped_batches;
   return object.dump();
 }
 
@@ -86,6 +87,8 @@ GuardState GuardState::from_json(const std::string& text, const std::string& sou
   state.first_bad_step = count("first_bad_step");
   state.rate_factor = number("rate_factor");
   state.rollbacks = count("rollbacks");
+  // An older version took the same batches again.
+  if (object.contains("skipped_batches")) state.skipped_batches = count("skipped_batches");
   if (object.contains("mean_loss") && object["mean_loss"].is_number()) state.mean_loss = number("mean_loss");
   const auto norms = object.find("norms");
   check(norms != object.end() && norms->is_array() && norms->size() <= kMostNorms,

@@ -27,6 +27,8 @@ struct GuardState {
   int64_t first_bad_step = 0;  // of them
   double rate_factor = 1;      // of the learning rate, after rollbacks
   int64_t rollbacks = 0;
+  int64_t skipped_batches =
+      0;  // of rollbacks: a step takes the batch so many behind its own number, and none of the bad ones again
 
   std::string to_json() const;
   /// Throws Error, naming `source`, for a text that is no such state.

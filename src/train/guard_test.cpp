@@ -74,6 +74,12 @@ TEST(Guard, GoesOnFromItsStateAsIfNeverStopped) {
   EXPECT_EQ(resumed.largest_norm(), whole.largest_norm());
   EXPECT_EQ(resumed.state().first_bad_step, 100);
   EXPECT_EQ(resumed.observe(report(NAN, 1), 101), whole.observe(report(NAN, 1), 101));
+  // An older version did not write how many batches rollbacks had left out.
+  const std::string older = R"({"bad_in_row":0,"first_bad_step":0,"rate_factor":1,"rollbacks":0,"norms":[]})";
+  EXPECT_EQ(GuardState::from_json(older, "a").skipped_batches, 0);
+  const std::string altered =
+      R"({"bad_in_row":0,"first_bad_step":0,"rate_factor":1,"rollbacks":0,"skipped_batches":-1,"norms":[]})";
+  EXPECT_ERROR(GuardState::from_json(altered, "a"), "guard.skipped_batches is -1");
   EXPECT_ERROR(GuardState::from_json("{\"norms\": 3}", "a.json"), "a.json: guard.bad_in_row is missing");
   EXPECT_ERROR(
       GuardState::from_json(R"({"bad_in_row":0,"first_bad_step":0,"rate_factor":1,"rollbacks":0,"norms":["x"]})", "a"),

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "device/dry_memory.h"
 #include "generate/kv_cache.h"
+#include "train/checkpoint_writer.h"
 #include "train/random_step.h"
 #include "train/sizing.h"
 
@@ -72,22 +73,30 @@ void write_sample(device::Stream& stream, const RandomStep& step) {
   feed(1);
 }
 
-/// Reads what a checkpoint holds, tensor by tensor.
-void save(device::Stream& stream, const RandomStep& step) {
-  const auto read = [&](const device::Buffer& buffer) {
-    std::vector<std::byte> bytes(static_cast<size_t>(buffer.size_bytes()));
-    stream.download(buffer, bytes);
-  };
-  for (const nn::Parameter& parameter : step.model().parameters().all()) read(parameter.values.buffer());
-  for (const StateTensor& part : step.train_step().optimizer().state()) read(part.buffer);
+CheckpointParts parts_of(const RandomStep& step) {
+  return {step.model(), step.train_step().optimizer(), step.train_step().average()};
 }
 
-/// A tensor in host memory as it is read, and once more as it lies in the file.
-int64_t snapshot_bytes(const nn::Llama& model) {
-  int64_t largest = 0;
-  for (const nn::Parameter& parameter : model.parameters().all())
-    largest = std::max(largest, parameter.spec.shape.num_elements() * 4);
-  return 2 * largest;
+/// Reads what a checkpoint holds: tensor by tensor, as the last one does, and slab by slab for a copy.
+void save(device::Stream& stream, const RandomStep& step, bool in_background) {
+  constexpr int64_t kPart = 64 << 20;  // two staging buffers of a real device
+  const auto read = [&](const device::Buffer& buffer) {
+    for (int64_t at = 0; at < buffer.size_bytes(); at += kPart) {
+      const int64_t size = std::min(kPart, buffer.size_bytes() - at);
+      std::vector<std::byte> bytes(static_cast<size_t>(size));
+      stream.download(buffer.slice(at, size), bytes);
+    }
+  };
+  for (const device::Buffer& buffer : parts_of(step).buffers()) read(buffer);
+  if (!in_background) return;
+  for (const device::Buffer& slab : slabs_of(parts_of(step))) read(slab);
+}
+
+/// Whether there will be room for a copy of the state; on the CPU device the run's own memory comes out of the same.
+bool saves_in_background(const device::DeviceInfo& info, const RandomStep& step, const TrainSettings& settings,
+                         int64_t touched_bytes) {
+  const int64_t beside = info.backend == device::Backend::Cpu ? touched_bytes : 0;
+  return settings.save_in_background && has_room_for_copy(checkpoint_host_bytes(parts_of(step), true) + beside);
 }
 
 std::vector<MemoryKind> by_kind(const device::DryMemory& memory) {
@@ -133,8 +142,9 @@ MemoryPlan plan_memory(device::Device& device, const TrainSettings& settings, in
     step.wait();
     evaluate(stream, step, settings, validation_blocks);
     if (settings.sample_tokens > 0) write_sample(stream, step);
-    save(stream, step);
-    plan.snapshot_bytes = snapshot_bytes(step.model());
+    const bool in_background = saves_in_background(device.info(), step, settings, dry.memory->touched_bytes());
+    save(stream, step, in_background);
+    plan.snapshot_bytes = checkpoint_host_bytes(parts_of(step), in_background);
   }
   plan.kinds = by_kind(*dry.memory);
   plan.passing = passing_kinds(*dry.memory);

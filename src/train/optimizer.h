@@ -49,6 +49,8 @@ class GradientMeter {
   void measure(device::Stream& stream, double max_grad_norm, double largest_norm);
   /// (4) f32 on the device: a GradientStats.
   const device::Buffer& stats() const { return stats_; }
+  /// (tensors of the slab) f32 on the device: the sum of g^2 of each, in the order of parameters.all().
+  const device::Buffer& tensor_sums(size_t slab) const { return slabs_[slab].tensor_sums; }
   /// Norm of each tensor's gradient as last measured, in the order of parameters.all(); not finite where a gradient is not. Waits.
   std::vector<double> tensor_norms(device::Stream& stream) const;
 

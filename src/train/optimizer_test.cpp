@@ -111,13 +111,13 @@ class Checkpoints : public ::testing::TestWithParam<Kind> {
     state.step = state.applied_steps = step;
     state.train_loss = std::nan("");
     const ShownAverage shown(stream_, run.step.average());
-    save_checkpoint(stream_, folder_, run.model, run.step.optimizer(), run.step.average(), generate::byte_tokenizer(),
-                    state);
+    save_checkpoint(stream_, folder_, {run.model, run.step.optimizer(), run.step.average()}, tokenizer_, state);
   }
 
   device::Stream& stream_ = testing::stream();
   TestFolder root_;
   RunFolder folder_{root_.path()};
+  data::Tokenizer tokenizer_ = generate::byte_tokenizer();
 };
 
 TEST_P(Checkpoints, GoOnWithTheVeryBits) {
@@ -199,8 +199,9 @@ TEST(WeightAverage, OfACheckpointIsLeftOutByARunWithoutOne) {
   for (uint64_t number = 0; number < 3; ++number) averaged.run(number);
   {
     const ShownAverage shown(stream, averaged.step.average());
-    save_checkpoint(stream, folder, averaged.model, averaged.step.optimizer(), averaged.step.average(),
-                    generate::byte_tokenizer(), {});
+    const data::Tokenizer tokenizer = generate::byte_tokenizer();
+    save_checkpoint(stream, folder, {averaged.model, averaged.step.optimizer(), averaged.step.average()}, tokenizer,
+                    {});
   }
   TestRun plain(stream, {});
   load_checkpoint(stream, folder.checkpoint(0), plain.model, plain.step.optimizer(), nullptr);
@@ -213,10 +214,11 @@ TEST(WholeCheckpoints, AreFoundBehindOnesThatAreTruncatedOrMissing) {
   const RunFolder folder(root.path());
   EXPECT_FALSE(find_whole_checkpoint(folder));
   TestRun run(stream, {});
+  const data::Tokenizer tokenizer = generate::byte_tokenizer();
   for (int64_t step : {1, 2, 3}) {
     TrainerState state;
     state.step = step;
-    save_checkpoint(stream, folder, run.model, run.step.optimizer(), nullptr, generate::byte_tokenizer(), state);
+    save_checkpoint(stream, folder, {run.model, run.step.optimizer(), nullptr}, tokenizer, state);
   }
   EXPECT_EQ(find_whole_checkpoint(folder)->entry.step, 3);
   EXPECT_EQ(find_whole_checkpoint(folder, 3)->entry.step, 2);

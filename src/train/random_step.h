@@ -25,6 +25,9 @@ class RandomStep {
   TrainStep step_;
   nn::Rows rows_;
   int64_t accumulation_;
+  uint64_t seed_;
+  bool measures_norms_;
+  int64_t steps_ = 0;
   uint64_t vocabulary_;
   Random random_;
 };

@@ -44,6 +44,7 @@ void TrainSettings::validate() const {
         lr_scheduler_type);
   check(decay_ratio > 0 && decay_ratio <= 1, "train: decay_ratio is {}; it must lie above 0 and at most at 1",
         decay_ratio);
+  model_config.check_can_train("train: model_config");
   optimizer_kind(optim);
   check_optimization();
   check(learning_rate > 0 && learning_rate <= 1e3,

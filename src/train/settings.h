@@ -72,10 +72,13 @@ struct TrainSettings {
   int64_t patience = 0;                   // evaluations without a lower val_loss until the run stops; 0: never
 
   int64_t logging_steps = 1;
+  int64_t log_layer_norms_steps =
+      0;  // norms of each tensor's gradient, weights and update every so many steps; 0: never
   int64_t eval_steps = 200;
   int64_t eval_batches = 0;  // micro-batches of one evaluation; 0: the whole validation data
   int64_t save_steps = 200;
   int64_t save_total_limit = 3;             // checkpoints kept; the newest and the best always are; 0: all
+  bool save_in_background = true;           // from a copy of the state in host memory, where there is room for it
   int64_t sample_steps = 0;                 // a sample every so many steps; 0: with each evaluation
   int64_t sample_tokens = 60;               // 0: no samples
   std::string sample_prompt;                // empty: the start of the validation text

@@ -59,17 +59,18 @@ inline void keep_targets(TestBatch& batch, const std::vector<int64_t>& targets) 
 /// A model with its steps.
 struct TestRun {
   TestRun(device::Stream& stream, const OptimizerSettings& settings, nn::Precision precision = nn::Precision::F32,
-          double ema_decay = 0)
+          double ema_decay = 0, const nn::LlamaConfig& config = step_test_config(),
+          nn::Recompute recompute = nn::Recompute::No)
       : stream(stream),
-        model(stream, step_test_config(), nn::Trained::Yes, precision),
-        step(stream, model, settings, nn::Recompute::No, {}, ema_decay) {
+        model(stream, config, nn::Trained::Yes, precision),
+        step(stream, model, settings, recompute, {}, ema_decay) {
     model.parameters().initialize(stream, 1);
     if (WeightAverage* average = step.average()) average->restart(stream);
   }
 
-  /// Forward and backward of a batch, in micro-batches of `rows_each` rows.
-  void add(const TestBatch& batch, int64_t rows_each) {
-    step.begin(count_targets(batch.targets));
+  /// Forward and backward of a batch, in micro-batches of `rows_each` rows, as step `number`.
+  void add(const TestBatch& batch, int64_t rows_each, int64_t number = 0) {
+    step.begin(count_targets(batch.targets), 1, number);
     for (int64_t row = 0; row < batch.rows.batch; row += rows_each) {
       const auto begin = static_cast<size_t>(row * batch.rows.length);
       const auto size = static_cast<size_t>(rows_each * batch.rows.length);
@@ -79,9 +80,10 @@ struct TestRun {
   }
 
   /// One whole step on batch `number`.
-  StepReport run(uint64_t number, double learning_rate = 3e-3, double largest_norm = 0) {
-    add(test_batch(number, 4, 16), 4);  // few tokens: software Vulkan is slow
-    step.apply(learning_rate, largest_norm);
+  StepReport run(uint64_t number, double learning_rate = 3e-3, double largest_norm = 0,
+                 TrainStep::MeasureNorms norms = TrainStep::MeasureNorms::No) {
+    add(test_batch(number, 4, 16), 4, static_cast<int64_t>(number));  // few tokens: software Vulkan is slow
+    step.apply(learning_rate, largest_norm, norms);
     return *step.drain();
   }
 

@@ -38,13 +38,16 @@ TrainStep::TrainStep(device::Stream& stream, nn::Llama& model, const OptimizerSe
   if (ema_decay > 0) average_.emplace(stream, model.parameters(), ema_decay);
 }
 
-void TrainStep::begin(int64_t targets) {
+void TrainStep::begin(int64_t targets, uint64_t seed, int64_t step) {
   targets_ = targets;
+  dropout_ = {seed, step};
   model_.parameters().clear_gradients();
   stream_.fill_zero(loss_sum_);
 }
 
-void TrainStep::add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows) {
+void TrainStep::add(std::span<const uint32_t> ids, std::span<const int32_t> targets, nn::Rows rows) {
+  rows.dropout = dropout_;
+  dropout_.first_row += rows.batch * rows.length;
   if (count_targets(targets) == 0) return;
   check(targets_ > 0, "train: a micro-batch with targets in a step that was begun with none; count them all first");
   const float scale = static_cast<float>(1.0 / static_cast<double>(targets_));
@@ -61,7 +64,7 @@ std::optional<StepReport> TrainStep::finish(double learning_rate) {
   return before;
 }
 
-void TrainStep::apply(double learning_rate, double largest_norm) {
+void TrainStep::apply(double learning_rate, double largest_norm, MeasureNorms norms) {
   Pending pending;
   pending.report.learning_rate = learning_rate;
   pending.report.targets = targets_;
@@ -74,10 +77,14 @@ void TrainStep::apply(double learning_rate, double largest_norm) {
   model_.parameters().fill_missing_gradients(stream_);
   spoil_gradient_if_asked();
   optimizer_->measure(stream_, largest_norm);
+  const bool measures = norms == MeasureNorms::Yes;
+  if (measures && !norm_meter_) norm_meter_.emplace(stream_, model_.parameters());
+  if (measures) norm_meter_->before_update(stream_);
   // Adam's t counts applied steps, so the flag of the step before must be known by now; drain() gave it.
   optimizer_->update(stream_, learning_rate, applied_steps_ + 1);
   model_.parameters().weights_changed();
   if (average_) average_->update(stream_, optimizer_->stats(), applied_steps_ + 1);
+  if (measures) pending.norms = norm_meter_->after_update(stream_, optimizer_->meter());
   pending.loss = stream_.read_later(loss_sum_);
   pending.stats = stream_.read_later(optimizer_->stats());
   pending_ = std::move(pending);
@@ -103,6 +110,7 @@ std::optional<StepReport> TrainStep::drain() {
   const GradientStats stats = read_back<GradientStats>(*pending.stats);
   report.loss = read_back<float>(*pending.loss) / static_cast<double>(report.targets);
   report.gradient_norm = stats.norm;
+  if (pending.norms) report.tensor_norms = norm_meter_->read(*pending.norms);
   if (stats.is_refused == 0) {
     applied_steps_ += 1;
   } else {

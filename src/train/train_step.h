@@ -5,6 +5,7 @@
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "nn/llama.h"
 #include "train/optimizer.h"
+#include "train/tensor_norms.h"
 #include "train/weight_average.h"
 
 #include <memory>
@@ -25,6 +26,7 @@ struct StepReport {
   std::string worst_tensor;  // of a refused step: the first that is not finite, else the one with the largest norm
   double learning_rate = 0;
   int64_t targets = 0;
+  std::vector<TensorNorms> tensor_norms{};  // in the order of parameters.all(); empty where they were not asked for
 };
 
 class TrainStep {
@@ -34,16 +36,18 @@ class TrainStep {
             const kernels::CrossEntropyTerms& terms = {}, double ema_decay = 0,
             kernels::MatMulPrecision precision = kernels::MatMulPrecision::Highest);
 
-  /// Begins a step of `targets` counted tokens over all its micro-batches.
-  void begin(int64_t targets);
-  /// Forward and backward of one micro-batch; one without a target adds nothing and is not computed.
-  void add(std::span<const uint32_t> ids, std::span<const int32_t> targets, const nn::Rows& rows);
+  /// Begins a step of `targets` counted tokens over all its micro-batches. step: from 0; with seed, what the masks of dropout follow from.
+  void begin(int64_t targets, uint64_t seed = 0, int64_t step = 0);
+  /// Forward and backward of one micro-batch; one without a target adds nothing and is not computed. rows.dropout is filled in here.
+  void add(std::span<const uint32_t> ids, std::span<const int32_t> targets, nn::Rows rows);
   /// Waits for the last finished step and gives its report, if it was not given yet. Between a step's add() and apply() it gives the
   /// report of the step before, while the device computes.
   std::optional<StepReport> drain();
   /// Records the update and hands the step to the device; drain() must have been called since the last one. A norm of the gradients
-  /// above largest_norm is refused; 0 takes any that is finite.
-  void apply(double learning_rate, double largest_norm = 0);
+  /// above largest_norm is refused; 0 takes any that is finite. MeasureNorms::Yes: the report will have the norms of each tensor; the first
+  /// such step makes buffers, as large together as the weights. After it the gradients' values are no more.
+  enum class MeasureNorms { No, Yes };
+  void apply(double learning_rate, double largest_norm = 0, MeasureNorms norms = MeasureNorms::No);
   /// drain(), then apply().
   std::optional<StepReport> finish(double learning_rate);
 
@@ -55,11 +59,13 @@ class TrainStep {
   const Optimizer& optimizer() const { return *optimizer_; }
   /// nullptr when there is none.
   WeightAverage* average() { return average_ ? &*average_ : nullptr; }
+  const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
 
  private:
   struct Pending {
     std::unique_ptr<device::Readback> loss;
     std::unique_ptr<device::Readback> stats;
+    std::unique_ptr<device::Readback> norms;
     StepReport report;
   };
 
@@ -70,8 +76,10 @@ class TrainStep {
   kernels::MatMulPrecision precision_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<WeightAverage> average_;
+  std::optional<TensorNormMeter> norm_meter_;  // once it was asked for
   device::Buffer loss_sum_;
   int64_t targets_ = 0;
+  kernels::DropoutKey dropout_;  // of the next micro-batch
   int64_t applied_steps_ = 0;
   std::optional<Pending> pending_;
 

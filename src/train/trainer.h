@@ -3,10 +3,10 @@
 #pragma once
 
 #include "base/log.h"
-#include "train/checkpoint.h"
-#include "train/event_file.h"
+#include "train/checkpoint_writer.h"
 #include "train/guard.h"
 #include "train/prepare.h"
+#include "train/run_log.h"
 #include "train/samples.h"
 #include "train/settings.h"
 #include "train/train_step.h"
@@ -31,6 +31,7 @@ struct TrainResult {
   int64_t device_peak_bytes = 0;  // most that the device layer held
   std::vector<Sample> samples;    // the last ones written
   double bits_per_byte = 0;       // of the last evaluation
+  double mfu = 0;                 // share of the device's compute peak (train/compute_peak.h), over the last steps
 };
 
 struct TrainHooks {
@@ -50,24 +51,32 @@ class Trainer {
 
  private:
   void do_step(int64_t step);
+  /// The batches of a step, micro-batch by micro-batch.
+  std::vector<data::Batch> batches_of(int64_t step) const;
+  nn::Rows rows_of(const data::Batch& batch) const;
+  TrainStep::MeasureNorms norms_of(int64_t step) const;
   std::string data_order() const;
   double rate_at(int64_t step) const;
   Verdict judge(const StepReport& report, int64_t step);
   void warn_of(const StepReport& report, int64_t step, bool loss_is_bad) const;
-  /// To the newest whole checkpoint of a step below `below`, or to the beginning, with half the rate; or throws the Error that ends the run.
+  /// What the step after the last one would have shown: with guard_patience, true when so many batches in a row have a bad loss.
+  bool last_update_is_bad();
+  /// To the newest whole checkpoint of a step below `below`, or to the beginning, with half the rate and the batches that come next; or throws
+  /// the Error that ends the run.
   void roll_back(int64_t below, const TrainHooks& hooks);
   void restart();
-  void open_logs();
   /// Runs validation, samples and checkpoint as they are due after step_ steps; false when the run must be rolled back.
   bool finish_step(TrainResult& result, const TrainHooks& hooks);
+  void report(const StepReport& report, int64_t step, const std::optional<EvaluationReport>& evaluation);
   void note_val_loss(double val_loss);
   void remove_old();
-  void report(const StepReport& report, int64_t step, std::optional<double> val_loss);
-  double evaluate();
+  /// Once the newest checkpoint is written and a later step was good.
+  void remove_old_if_proved();
+  EvaluationReport evaluate();
   void write_samples(int64_t step);
-  void save(std::optional<double> val_loss);
+  enum class Save { WhileTrainingGoesOn, Now };
+  void save(std::optional<double> val_loss, Save when);
   bool is_due(int64_t every) const;
-  void show_progress(const TrainHooks& hooks, const StepReport& report, int64_t step);
 
   device::Device& device_;
   device::Stream& stream_;
@@ -77,29 +86,25 @@ class Trainer {
   data::Loader loader_;
   std::string data_hash_;
   double unigram_loss_ = 0;
+  double compute_peak_;  // measured before the model is there, since that takes memory of its own
   nn::Llama model_;
   TrainStep train_step_;
-  std::optional<JsonLines> metrics_;
-  std::optional<JsonLines> samples_;
-  std::optional<EventFile> events_;
+  CheckpointWriter writer_;
+  RunLog log_;
   std::vector<int32_t> token_bytes_;  // of each id; special ones have none
 
-  int64_t step_ = 0;             // completed
-  int64_t trained_tokens_ = 0;   // of steps that were begun
-  int64_t reported_tokens_ = 0;  // of steps that are in the log
+  int64_t step_ = 0;            // completed
+  int64_t trained_tokens_ = 0;  // of steps that were begun
   double train_loss_ = 0;
   std::optional<double> val_loss_;  // the last one
   std::optional<double> best_val_loss_;
   int64_t stale_evaluations_ = 0;
   Guard guard_;
-  // The newest checkpoint while no later step has shown that it is good: until then no older one is removed. -1: none.
+  // The newest checkpoint until older ones were removed, and whether a later step has shown that it is good: before, none is. -1: none.
   int64_t unproved_step_ = -1;
+  bool is_proved_ = false;
   double bits_per_byte_ = 0;  // of the last evaluation
   std::vector<Sample> last_samples_;
-  double loop_start_ = 0;
-  int64_t loop_first_step_ = 0;
-  double rate_ = 0;  // tokens a second, smoothed
-  double last_report_time_ = 0;
 };
 
 /// Name and threads of a device, as a checkpoint records it.

@@ -5,6 +5,7 @@
 #include "device/cpu/cpu_stream.h"
 #include "device/cpu/memory_pool.h"
 #include "device/cpu/simd.h"
+#include "device/read_back.h"
 
 #include <cstring>
 #include <thread>
@@ -43,7 +44,7 @@ class CpuReadback : public Readback {
 
 class CpuDevice;
 
-class CpuStreamImpl : public CpuStream {
+class CpuStreamImpl : public CpuStream, public ReadBackCounter {
  public:
   CpuStreamImpl(CpuDevice& device, int threads) : device_(device), threads_(threads) {}
 
@@ -142,11 +143,13 @@ void CpuStreamImpl::upload(const Buffer& to, std::span<const std::byte> bytes) {
 void CpuStreamImpl::download(const Buffer& from, std::span<std::byte> bytes) {
   device_.check_thread();
   check_copy_size("download", from, bytes.size());
+  count_read_back(from.size_bytes());
   std::memcpy(bytes.data(), raw_data(from), bytes.size());
 }
 
 std::unique_ptr<Readback> CpuStreamImpl::read_later(const Buffer& from) {
   device_.check_thread();
+  count_read_back(from.size_bytes());
   return std::make_unique<CpuReadback>(from);
 }
 

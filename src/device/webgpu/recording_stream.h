@@ -2,6 +2,7 @@
 // bounded in time and at most two on the way.
 #pragma once
 
+#include "device/read_back.h"
 #include "device/webgpu/batch_clock.h"
 #include "device/webgpu/bind_group_cache.h"
 #include "device/webgpu/buffer_pool.h"
@@ -14,7 +15,7 @@
 
 namespace athanor::device::webgpu {
 
-class RecordingStream final : public WebGpuStream {
+class RecordingStream final : public WebGpuStream, public ReadBackCounter {
  public:
   RecordingStream(Device& device, Gpu& gpu, const BufferPool& pool, const DeviceOptions& options);
 

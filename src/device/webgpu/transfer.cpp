@@ -100,6 +100,7 @@ void RecordingStream::download(const Buffer& from, std::span<std::byte> bytes) {
   gpu_.check_alive(doing_);
   check_words("download", from);
   check_same("download", from, bytes.size());
+  count_read_back(from.size_bytes());
   struct Part {
     std::shared_ptr<StagingSlot> slot;
     std::span<std::byte> bytes;
@@ -121,6 +122,7 @@ std::unique_ptr<Readback> RecordingStream::read_later(const Buffer& from) {
   gpu_.check_alive(doing_);
   check_words("read_later", from);
   check(from.size_bytes() > 0, "read_later: an empty range of {}; ask for at least one value", from.storage()->label());
+  count_read_back(from.size_bytes());
   return std::make_unique<SlotReadback>(*this, record_read(from, 0, from.size_bytes()), from.size_bytes());
 }
 

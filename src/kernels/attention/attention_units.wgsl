@@ -95,16 +95,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     put(0u, thread, next);
     workgroupBarrier();
     next = fetch(v_start, key, thread);
-    var s0 = Sums();
-    var s1 = Sums();
-    s0 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 0u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 16u * LINE, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 32u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 48u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, true, LINE), s1);
+    let s0 = products(q0, q1, q2, q3, 0u);
+    let s1 = products(q0, q1, q2, q3, 16u * LINE);
     subgroupMatrixStore(&staging, area, s0, false, S_LINE);
     subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
     workgroupBarrier();
@@ -152,15 +144,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       o3 = subgroupMatrixLoad<Sums>(&staging, area + 16u, false, S_LINE);
     }
     let w0 = subgroupMatrixLoad<Left>(&weights, p_area, false, P_LINE);
-    o0 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 0u, false, LINE), o0);
-    o1 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 16u, false, LINE), o1);
-    o2 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 32u, false, LINE), o2);
-    o3 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 48u, false, LINE), o3);
     let w1 = subgroupMatrixLoad<Left>(&weights, p_area + 16u, false, P_LINE);
-    o0 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE, false, LINE), o0);
-    o1 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, false, LINE), o1);
-    o2 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, false, LINE), o2);
-    o3 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, false, LINE), o3);
+    o0 = add_rows(w0, w1, 0u, o0);
+    o1 = add_rows(w0, w1, 16u, o1);
+    o2 = add_rows(w0, w1, 32u, o2);
+    o3 = add_rows(w0, w1, 48u, o3);
     workgroupBarrier();
   }
 

@@ -80,16 +80,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
     k_next = fetch(k_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
     v_next = fetch(v_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
-    var s0 = Sums();
-    var s1 = Sums();
-    s0 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 0u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q0, subgroupMatrixLoad<Right>(&tile, 16u * LINE, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 32u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q2, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, true, LINE), s1);
-    s0 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 48u, true, LINE), s0);
-    s1 = subgroupMatrixMultiplyAccumulate(q3, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, true, LINE), s1);
+    let s0 = products(q0, q1, q2, q3, 0u);
+    let s1 = products(q0, q1, q2, q3, 16u * LINE);
     subgroupMatrixStore(&staging, area, s0, false, S_LINE);
     subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
     workgroupBarrier();
@@ -97,16 +89,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let p1 = weights_at(s_at, 1u, lane, key, position, query, known.score);
     let p2 = weights_at(s_at, 2u, lane, key, position, query, known.score);
     let p3 = weights_at(s_at, 3u, lane, key, position, query, known.score);
-    var t0 = Sums();
-    var t1 = Sums();
-    t0 = subgroupMatrixMultiplyAccumulate(d0, subgroupMatrixLoad<Right>(&tile, SLOT, true, LINE), t0);
-    t1 = subgroupMatrixMultiplyAccumulate(d0, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE, true, LINE), t1);
-    t0 = subgroupMatrixMultiplyAccumulate(d1, subgroupMatrixLoad<Right>(&tile, SLOT + 16u, true, LINE), t0);
-    t1 = subgroupMatrixMultiplyAccumulate(d1, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 16u, true, LINE), t1);
-    t0 = subgroupMatrixMultiplyAccumulate(d2, subgroupMatrixLoad<Right>(&tile, SLOT + 32u, true, LINE), t0);
-    t1 = subgroupMatrixMultiplyAccumulate(d2, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 32u, true, LINE), t1);
-    t0 = subgroupMatrixMultiplyAccumulate(d3, subgroupMatrixLoad<Right>(&tile, SLOT + 48u, true, LINE), t0);
-    t1 = subgroupMatrixMultiplyAccumulate(d3, subgroupMatrixLoad<Right>(&tile, SLOT + 16u * LINE + 48u, true, LINE), t1);
+    let t0 = products(d0, d1, d2, d3, SLOT);
+    let t1 = products(d0, d1, d2, d3, SLOT + 16u * LINE);
     workgroupBarrier();
     subgroupMatrixStore(&staging, area, t0, false, S_LINE);
     subgroupMatrixStore(&staging, area + 16u, t1, false, S_LINE);
@@ -117,15 +101,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     put_weights(p_at, 3u, d_scores(s_at, 3u, p3, query.delta));
     workgroupBarrier();
     let w0 = subgroupMatrixLoad<Left>(&weights, p_area, false, P_LINE);
-    o0 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 0u, false, LINE), o0);
-    o1 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 16u, false, LINE), o1);
-    o2 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 32u, false, LINE), o2);
-    o3 = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, 48u, false, LINE), o3);
     let w1 = subgroupMatrixLoad<Left>(&weights, p_area + 16u, false, P_LINE);
-    o0 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE, false, LINE), o0);
-    o1 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 16u, false, LINE), o1);
-    o2 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 32u, false, LINE), o2);
-    o3 = subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, 16u * LINE + 48u, false, LINE), o3);
+    o0 = add_rows(w0, w1, 0u, o0);
+    o1 = add_rows(w0, w1, 16u, o1);
+    o2 = add_rows(w0, w1, 32u, o2);
+    o3 = add_rows(w0, w1, 48u, o3);
     workgroupBarrier();
   }
 

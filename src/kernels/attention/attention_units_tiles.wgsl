@@ -148,3 +148,18 @@ fn write_rows(result: u32, area: u32, lane: u32, row: u32, first_column: u32, fa
     }
   }
 }
+
+// 16 rows, held as left operands of 16 columns each, times 16 rows of a tile that begin at `start`.
+fn products(a0: Left, a1: Left, a2: Left, a3: Left, start: u32) -> Sums {
+  var sums = Sums();
+  sums = subgroupMatrixMultiplyAccumulate(a0, subgroupMatrixLoad<Right>(&tile, start, true, LINE), sums);
+  sums = subgroupMatrixMultiplyAccumulate(a1, subgroupMatrixLoad<Right>(&tile, start + 16u, true, LINE), sums);
+  sums = subgroupMatrixMultiplyAccumulate(a2, subgroupMatrixLoad<Right>(&tile, start + 32u, true, LINE), sums);
+  return subgroupMatrixMultiplyAccumulate(a3, subgroupMatrixLoad<Right>(&tile, start + 48u, true, LINE), sums);
+}
+
+// before + weights (two left operands of 16 columns) times 16 columns of a tile's 32 rows, from `start` on.
+fn add_rows(w0: Left, w1: Left, start: u32, before: Sums) -> Sums {
+  let sums = subgroupMatrixMultiplyAccumulate(w0, subgroupMatrixLoad<Right>(&tile, start, false, LINE), before);
+  return subgroupMatrixMultiplyAccumulate(w1, subgroupMatrixLoad<Right>(&tile, start + 16u * LINE, false, LINE), sums);
+}
