@@ -62,7 +62,7 @@ TEST(Garbled, CheckpointsArePassedOverForTheOneBefore) {
     TrainerState state;
     state.step = state.applied_steps = step;
     state.guard.norms = {0.5, 1.5};
-    save_checkpoint(stream, run, trained.model, trained.step.optimizer(), nullptr, generate::byte_tokenizer(), state);
+    save_checkpoint(stream, run, {trained.model, trained.step.optimizer()}, generate::byte_tokenizer(), state);
   }
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(run.checkpoint(2)))
