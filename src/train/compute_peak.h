@@ -6,9 +6,9 @@
 
 namespace athanor::train {
 
-/// FLOP/s of f32 multiply-adds in registers (kernels/arithmetic_peak), as `bench kernels` measures it; on a GPU with rounded factors
-/// permitted, of a large matrix product on the matrix units, where that is more. Takes about a tenth of a second; the memory it needs
-/// (192 MiB for the product) is given back.
+/// FLOP/s of f32 multiply-adds in registers (kernels/arithmetic_peak), as `bench kernels` measures it, or of a matrix product where that is
+/// more: on the CPU, and on a GPU with rounded factors permitted, which takes its matrix units. Takes about a fifth of a second; its memory
+/// (3 MiB on the CPU, 192 MiB for the GPU's product) is given back.
 double measure_compute_peak(device::Stream& stream, kernels::MatMulPrecision precision);
 
 }  // namespace athanor::train

@@ -74,7 +74,7 @@ void RunLog::open(int64_t step, int64_t trained_tokens) {
   events_.emplace(run_.path(), step);
   trained_tokens_ = trained_tokens;
   first_step_ = step;
-  rate_ = step_rate_ = 0;
+  step_targets_ = step_seconds_ = 0;
   start_ = last_step_time_ = now_seconds();
 }
 
@@ -84,17 +84,20 @@ void RunLog::measure_speed(const StepReport& report) {
   const double now = now_seconds();
   const double seconds = std::max(1e-9, now - last_step_time_);
   last_step_time_ = now;
-  // Over about the last ten steps; the first measured step starts it.
-  const auto smooth = [](double& rate, double measured) { rate = rate == 0 ? measured : 0.9 * rate + 0.1 * measured; };
-  smooth(rate_, static_cast<double>(report.targets) / seconds);
-  smooth(step_rate_, 1 / seconds);
+  // Over about the last ten steps; the first measured step starts them. Sums, not rates: the report of a step that is evaluated or saved
+  // comes sooner than its turn, and the next one later.
+  const auto smooth = [this](double& mean, double measured) {
+    mean = step_seconds_ == 0 ? measured : 0.9 * mean + 0.1 * measured;
+  };
+  smooth(step_targets_, static_cast<double>(report.targets));
+  smooth(step_seconds_, seconds);
 }
 
 void RunLog::write_step(const StepReport& report, int64_t step, const std::optional<EvaluationReport>& evaluation) {
   trained_tokens_ += report.targets;
   measure_speed(report);
   if (step % logging_steps_ != 0 && !evaluation && report.tensor_norms.empty()) return;
-  const double rate_shown = std::round(rate_ * 10) / 10;
+  const double rate_shown = std::round(tokens_per_second() * 10) / 10;
   nlohmann::ordered_json line;
   line["step"] = step;
   line["loss"] = report.loss;
@@ -136,7 +139,7 @@ void RunLog::show_progress(const ProgressSink& sink, const StepReport& report, i
   if (!sink) return;
   const double a_step = (now_seconds() - start_) / static_cast<double>(std::max<int64_t>(1, step - first_step_));
   sink(fmt::format("step {}/{}  loss {:.4f}{}  {:.0f} tok/s{}  {} left", step, max_steps, report.loss,
-                   last_val_loss ? fmt::format("  val_loss {:.4f}", *last_val_loss) : "", rate_,
+                   last_val_loss ? fmt::format("  val_loss {:.4f}", *last_val_loss) : "", tokens_per_second(),
                    share_.compute_peak > 0 ? fmt::format("  {:.0f} % MFU", 100 * mfu()) : "",
                    duration(a_step * static_cast<double>(max_steps - step))));
 }

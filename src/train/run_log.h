@@ -55,9 +55,12 @@ class RunLog {
                      std::optional<double> last_val_loss) const;
 
   /// Smoothed over about ten steps.
-  double tokens_per_second() const { return rate_; }
+  double tokens_per_second() const { return step_seconds_ > 0 ? step_targets_ / step_seconds_ : 0; }
   /// Share of the compute peak that the model's own operations are, over the same steps.
-  double mfu() const { return share_.compute_peak > 0 ? share_.flops_per_step * step_rate_ / share_.compute_peak : 0; }
+  double mfu() const {
+    const double most = share_.compute_peak * step_seconds_;
+    return most > 0 ? share_.flops_per_step / most : 0;
+  }
 
  private:
   void measure_speed(const StepReport& report);
@@ -73,8 +76,8 @@ class RunLog {
   int64_t first_step_ = 0;
   double start_ = 0;
   double last_step_time_ = 0;
-  double rate_ = 0;       // tokens a second
-  double step_rate_ = 0;  // steps a second
+  double step_targets_ = 0;  // a step, smoothed
+  double step_seconds_ = 0;  // likewise; 0: none was measured
 };
 
 }  // namespace athanor::train
