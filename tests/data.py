@@ -198,7 +198,7 @@ def other_order_is_refused(data):
     del changed["data_order"]
     state.write_text(json.dumps(changed))
     done = data.program.run("train", "--resume", "-o", run, "--max-steps", 6)
-    assert done.returncode == 1 and "older athanor" in done.stderr, done.stderr
+    assert done.returncode == 1 and f"{state}: was altered" in done.stderr, done.stderr
 
 
 def weights(data):
