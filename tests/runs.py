@@ -110,7 +110,7 @@ def check_cpu(runs, checks):
                  lambda: same_bytes(runs.train("at-the-save", {**settings, "save-in-background": "false"}), first, (10, STEPS)))
     checks.check("norms of each tensor are logged where asked for and change no byte", lambda: norms_are_logged(runs, settings, first))
     checks.check("dropout in the model, recomputed and in micro-batches, gives the same masks", lambda: drops(runs, settings, first))
-    checks.check("config.yaml alone repeats a run of a preset with a batch in tokens, and stands below environment and flags",
+    checks.check("config.yaml alone repeats a run of a preset with a batch in tokens, and stands above the environment and below flags",
                  lambda: repeated_by_its_config(runs, settings))
     checks.check("no file is left over", lambda: no_leftovers(first))
 
@@ -171,10 +171,10 @@ def repeated_by_its_config(runs, settings):
     runs.program.must("train", run / "config.yaml", "-o", again, "-q")
     same_bytes(again, run, (10, STEPS))
     seed = {"ATHANOR_SEED": "2"}
-    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-other", "-q", env=seed)
-    differs(runs.folder / "preset-other", run)
-    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-flag", "-q", "--seed", settings.get("seed", 1), env=seed)
-    same_bytes(runs.folder / "preset-flag", run, (10, STEPS))
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-variable", "-q", env=seed)
+    same_bytes(runs.folder / "preset-variable", run, (10, STEPS))
+    runs.program.must("train", run / "config.yaml", "-o", runs.folder / "preset-flag", "-q", "--seed", 2)
+    differs(runs.folder / "preset-flag", run)
 
 
 def check_stop(runs, checks):

@@ -15,7 +15,7 @@ bool is_settings_file(const std::string& path) { return path.ends_with(".yaml") 
 
 train::TrainSettings settings_of(const std::vector<std::string>& inputs, const SettingFlags& flags,
                                  const std::optional<train::SettingLayer>& of_run) {
-  std::vector<train::SettingLayer> layers;
+  std::vector<train::SettingLayer> layers = {train::environment_settings()};
   if (of_run) layers.push_back(*of_run);
   std::vector<std::string> data;
   for (const std::string& input : inputs) {
@@ -25,7 +25,6 @@ train::TrainSettings settings_of(const std::vector<std::string>& inputs, const S
       data.push_back(input);
     }
   }
-  layers.push_back(train::environment_settings());
   train::SettingLayer line = flags.layer();
   if (!data.empty()) line.insert(line.begin(), {"data", data, "INPUT"});
   layers.push_back(std::move(line));

@@ -9,7 +9,7 @@
 
 namespace athanor::cli {
 
-/// From the lowest: the preset or depth, the config.yaml of a run that goes on, the settings files among the inputs, the environment, the
+/// From the lowest: the preset or depth, the environment, the config.yaml of a run that goes on, the settings files among the inputs, the
 /// other inputs as data together with the flags.
 train::TrainSettings settings_of(const std::vector<std::string>& inputs, const SettingFlags& flags,
                                  const std::optional<train::SettingLayer>& of_run = std::nullopt);

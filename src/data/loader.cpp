@@ -24,7 +24,7 @@ constexpr uint64_t kSplitWord = uint64_t{2} << 62;
 constexpr uint64_t kSourceWord = uint64_t{1} << 40;  // a source's epochs from another's
 constexpr int64_t kMostCycle = 1024;
 // Raised when rows come in another order from the same settings, seed and tokens.
-constexpr int kOrderVersion = 2;
+constexpr int kOrderVersion = 3;
 
 struct Division {
   std::vector<Stretch> train;
@@ -226,7 +226,8 @@ int64_t Permutation::operator()(int64_t index) const {
 }
 
 Loader::Loader(const TokenData& data, const LoaderOptions& options)
-    : length_(options.length), seed_(options.seed), packing_(options.packing), train_(data, {}) {
+    : length_(options.length), seed_(options.seed), packing_(options.packing),
+      end_of_text_(options.end_of_text), train_(data, {}) {
   Division division = divide_as_asked(data, options);
   train_ = TokenStream(data, std::move(division.train));
   if (options.validation) {
@@ -325,9 +326,12 @@ void Loader::copy_row(const TokenStream& stream, int64_t begin, int64_t row, Bat
   stream.document_starts(begin, starts);
   uint32_t first_key = 0;
   for (int64_t i = 0; i < length_; ++i) {
-    if (starts[static_cast<size_t>(i)]) first_key = static_cast<uint32_t>(i);
+    const auto place = static_cast<size_t>(i);
+    const bool ends = starts[place + 1];  // the token behind it is the first of a document
+    const bool begins = ends && block[place] == end_of_text_;
+    if (begins || (starts[place] && (i == 0 || block[place - 1] != end_of_text_))) first_key = static_cast<uint32_t>(i);
     batch.first_keys[static_cast<size_t>(at + i)] = first_key;
-    if (starts[static_cast<size_t>(i) + 1]) batch.targets[static_cast<size_t>(at + i)] = kNoTarget;
+    if (ends && !begins) batch.targets[static_cast<size_t>(at + i)] = kNoTarget;
   }
 }
 

@@ -14,10 +14,11 @@
 
 namespace athanor::data {
 
-/// A position whose next token is another document's predicts nothing: kernels::kIgnoreTarget, PyTorch's.
+/// Of a position that predicts nothing: kernels::kIgnoreTarget, PyTorch's.
 inline constexpr int32_t kNoTarget = -100;
 
-/// How the documents of a row stand to each other: each sees itself alone, or the row is one text.
+/// How the documents of a row stand to each other: each sees itself and the end of text before it, from which its first token is predicted,
+/// or the row is one text. Without an end of text between them nothing predicts a document's first token.
 enum class Packing { Documents, Naive };
 
 /// "documents", "naive".
@@ -31,7 +32,8 @@ struct Batch {
   int64_t length = 0;
   std::vector<uint32_t> tokens;
   std::vector<int32_t> targets;
-  /// Where in its row each position's document starts (0 for one begun before the row). Empty when packed naively.
+  /// Where in its row what each position sees starts: its document, with the end of text before it (0 for one begun before the row).
+  /// Empty when packed naively.
   std::vector<uint32_t> first_keys;
 
   int64_t num_targets() const;
@@ -85,6 +87,7 @@ struct LoaderOptions {
   double validation_split = 0.0;
   std::optional<TokenData> validation{};
   Packing packing = Packing::Documents;
+  std::optional<uint32_t> end_of_text{};  // the token that closes a document
   /// Of the data's sources, in their order: their shares of the rows. Empty: every row as often as any other.
   std::vector<double> weights{};
 };
@@ -142,6 +145,7 @@ class Loader {
   int64_t length_;
   uint64_t seed_;
   Packing packing_;
+  std::optional<uint32_t> end_of_text_;
   TokenStream train_;
   std::optional<TokenStream> validation_;
   std::vector<Region> regions_;

@@ -35,6 +35,17 @@ TEST(Packing, TellsWhereDocumentsStartAndPredictsNothingAcross) {
   EXPECT_EQ(row.num_targets(), 7);
 }
 
+TEST(Packing, FirstTokensArePredictedFromTheEndOfTextBeforeThem) {
+  // Documents 7 8 0 | 0 | 9 0 | 5 6 (not closed) | 4 0
+  const std::vector<uint32_t> tokens{7, 8, 0, 0, 9, 0, 5, 6, 4, 0, 3};
+  const std::vector<uint64_t> offsets{0, 3, 4, 6, 8, 11};
+  const TokenData data(tokens, offsets, std::nullopt);
+  const Batch row = Loader(data, {.length = 10, .end_of_text = 0}).batch(0, 1);
+  EXPECT_THAT(row.tokens, ElementsAre(7, 8, 0, 0, 9, 0, 5, 6, 4, 0));
+  EXPECT_THAT(row.first_keys, ElementsAre(0, 0, 2, 3, 3, 5, 5, 5, 8, 8));
+  EXPECT_THAT(row.targets, ElementsAre(8, 0, 0, 9, 0, 5, 6, kNoTarget, 0, 3));
+}
+
 TEST(Packing, IsThatOfTheDocumentsForEveryRowOfAnEpoch) {
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < 200; ++i) lengths.push_back(1 + i * 37 % 41);
@@ -118,9 +129,9 @@ TEST(Weights, AreRefusedWhereTheyDoNotFit) {
 
 TEST(Loader, NamesTheOrderOfItsRows) {
   const TokenData data = counting({100, 100}, {{"a", 1}, {"b", 1}});
-  EXPECT_EQ(Loader(data, {.length = 10}).order_name(8), "order 2, 8 rows of 10 tokens a step, packing documents");
+  EXPECT_EQ(Loader(data, {.length = 10}).order_name(8), "order 3, 8 rows of 10 tokens a step, packing documents");
   EXPECT_EQ(Loader(data, {.length = 10, .packing = Packing::Naive, .weights = {2, 1}}).order_name(1),
-            "order 2, 1 rows of 10 tokens a step, packing naive, weights 2 1");
+            "order 3, 1 rows of 10 tokens a step, packing naive, weights 2 1");
 }
 
 TEST(Loader, TakesAnotherOrderInEachEpoch) {

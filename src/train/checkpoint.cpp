@@ -130,6 +130,8 @@ T field(const json& object, const char* name, const fs::path& path) {
   bool fits = found != object.end();
   if constexpr (std::is_same_v<T, std::string>) {
     fits = fits && found->is_string();
+  } else if constexpr (std::is_same_v<T, json>) {
+    fits = fits && found->is_object();
   } else if constexpr (std::is_integral_v<T>) {
     fits = fits && found->is_number_integer() && (found->is_number_unsigned() || found->template get<int64_t>() >= 0);
   } else {
@@ -214,20 +216,14 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   state.seed = field<uint64_t>(object, "seed", path);
   state.train_loss = number_of(object, "train_loss").value_or(std::numeric_limits<double>::quiet_NaN());
   state.data_hash = field<std::string>(object, "data_hash", path);
-  check(object.contains("data_order"),
-        "{}: was made by an older athanor, which took the rows of the text in another order; generate from it, or "
-        "begin a "
-        "new run",
-        path.string());
   state.data_order = field<std::string>(object, "data_order", path);
   state.device = field<std::string>(object, "device", path);
   state.settings = field<std::string>(object, "settings", path);
   state.val_loss = number_of(object, "val_loss");
   state.best_val_loss = number_of(object, "best_val_loss");
-  // What the first version did not write.
-  if (object.contains("stale_evaluations")) state.stale_evaluations = field<int64_t>(object, "stale_evaluations", path);
-  if (object.contains("schedule_steps")) state.schedule_steps = field<int64_t>(object, "schedule_steps", path);
-  if (object.contains("guard")) state.guard = GuardState::from_json(object["guard"].dump(), path.string());
+  state.stale_evaluations = field<int64_t>(object, "stale_evaluations", path);
+  state.schedule_steps = field<int64_t>(object, "schedule_steps", path);
+  state.guard = GuardState::from_json(field<json>(object, "guard", path).dump(), path.string());
   check(state.applied_steps <= state.step, "{}: {} applied of {} steps; the checkpoint was altered, take another",
         path.string(), state.applied_steps, state.step);
   return state;

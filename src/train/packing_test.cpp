@@ -1,4 +1,4 @@
-// Packed documents through the model: each has the loss and the gradients that it has alone.
+// Packed documents through the model: each, behind the end of text before it, has the loss and the gradients that it has alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ class PackedRows : public ::testing::Test {
   }
 
   data::Batch batch(data::Packing packing) const {
-    return data::Loader(random_documents(), {.length = 48, .seed = 2, .packing = packing}).batch(0, 4);
+    return data::Loader(random_documents(), {.length = 48, .seed = 2, .packing = packing, .end_of_text = 0}).batch(0, 4);
   }
 
   /// -log softmax at each target, 0 where there is none.

@@ -105,6 +105,7 @@ data::LoaderOptions loader_options(const TrainSettings& settings, const Prepared
   options.validation_split = settings.validation_split;
   options.validation = data.validation;
   options.packing = data::packing_from_name(settings.packing);
+  options.end_of_text = data.tokenizer.end_of_text();
   options.weights = settings.data_weights;
   return options;
 }

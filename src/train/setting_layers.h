@@ -1,4 +1,4 @@
-// Where settings come from, one layer above the other: a preset or depth, a file, the environment, the command line. What a higher layer
+// Where settings come from, one layer above the other: a preset or depth, the environment, a file, the command line. What a higher layer
 // says holds.
 #pragma once
 
