@@ -226,8 +226,11 @@ int64_t Permutation::operator()(int64_t index) const {
 }
 
 Loader::Loader(const TokenData& data, const LoaderOptions& options)
-    : length_(options.length), seed_(options.seed), packing_(options.packing),
-      end_of_text_(options.end_of_text), train_(data, {}) {
+    : length_(options.length),
+      seed_(options.seed),
+      packing_(options.packing),
+      end_of_text_(options.end_of_text),
+      train_(data, {}) {
   Division division = divide_as_asked(data, options);
   train_ = TokenStream(data, std::move(division.train));
   if (options.validation) {

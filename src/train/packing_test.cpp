@@ -57,7 +57,8 @@ class PackedRows : public ::testing::Test {
   }
 
   data::Batch batch(data::Packing packing) const {
-    return data::Loader(random_documents(), {.length = 48, .seed = 2, .packing = packing, .end_of_text = 0}).batch(0, 4);
+    return data::Loader(random_documents(), {.length = 48, .seed = 2, .packing = packing, .end_of_text = 0})
+        .batch(0, 4);
   }
 
   /// -log softmax at each target, 0 where there is none.
