@@ -417,12 +417,12 @@ def write_tokens(path, tokens, offsets, tokenizer):
 
 
 def without_targets(runs, settings):
-    """Documents of one token each: the token that follows is another document's, so nothing is predicted."""
+    """Documents of one token each, none an end of text: the token that follows is another document's, so nothing is predicted."""
     tokenizer = runs.folder / "tokenizer.json"
     runs.program.must("tokenizer", "train", "--vocab-size", 320, "-o", tokenizer, runs.text)
     tokens = runs.folder / "single.safetensors"
     count = 2000
-    write_tokens(tokens, [i % 320 for i in range(count)], list(range(count + 1)), tokenizer.read_text())
+    write_tokens(tokens, [1 + i % 319 for i in range(count)], list(range(count + 1)), tokenizer.read_text())
     own = {**settings, "max-steps": 3, "save-steps": 1, "eval-steps": 3, "weight-decay": 0.1, "validation-data": runs.text}
     done = runs.program.run("train", tokens, "-o", runs.folder / "single", *flags(own))
     assert done.returncode == 0, done.stderr
