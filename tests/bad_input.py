@@ -411,6 +411,16 @@ def check_settings(judge):
     judge.refuse("heads that do not divide the width", judge.train(out=judge.out, **{"model-config.num-attention-heads": 5}), "num_attention_heads 5")
     judge.refuse("no steps and no minutes", ["train", judge.text, "-o", judge.out], "max_steps", "minutes")
     judge.refuse("no output folder", ["train", judge.text, "--max-steps", 3], "-o")
+    judge.refuse("a profile over a file that is there", judge.train(out=judge.out, profile=judge.text), judge.text, "--profile")
+    judge.refuse("a profile in no folder", judge.train(out=judge.out, profile=judge.folder / "nosuch" / "trace.json"), "nosuch")
+    texts = judge.file("texts/a.txt", judge.text.read_bytes()).parent
+    judge.refuse("an output folder that is the text", judge.train(texts, out=texts), "texts", "-o")
+    judge.refuse("two documents in a settings file", ["train", yaml("max_steps: 3\n---\nseed: 1\n"), judge.text, "-o", judge.out],
+                 "settings.yaml", "2 YAML documents")
+    judge.refuse("fewer steps than the run has", ["train", "--resume", "-o", judge.run, "--max-steps", 1], "--max-steps 1")
+    judge.refuse("minutes beside steps", judge.train(out=judge.out, minutes=1), "--minutes", "--max-steps")
+    judge.refuse("resuming nothing", ["train", "--resume"], "-o")
+    judge.refuse("resuming what is no run", ["train", "--resume", "-o", judge.out], "no run to go on with")
     judge.refuse("an output folder that holds a run", judge.train(), judge.run, "--resume", "-o")
     context = {"model-config.max-position-embeddings": 32}
     judge.refuse("rows longer than the model's context", judge.train(out=judge.out, max_length=128, **context), "128", "32")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <string>
 
@@ -32,6 +33,12 @@ double now_seconds();
 /// with 130.
 void catch_interrupts();
 bool interrupted();
+
+/// Thrown where long work before the first step meets an interrupt: nothing of it is kept.
+class Interrupted : public std::exception {
+ public:
+  const char* what() const noexcept override { return "interrupted"; }
+};
 
 /// Standard error / output is a terminal.
 bool stderr_is_terminal();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "cli/bench_command.h"
 #include "cli/data_command.h"
@@ -109,6 +110,9 @@ int run_guarded(CLI::App& app, int argc, const char* const* argv) {
     return code;
   } catch (const Exit& exit) {
     return exit.code;
+  } catch (const Interrupted&) {
+    log_warning("interrupted before the first step; nothing was kept");
+    return kInterrupted;
   } catch (const std::bad_alloc&) {
     return say_error("out of memory; take a smaller model, batch or context, or close other programs");
   } catch (const std::filesystem::filesystem_error& error) {

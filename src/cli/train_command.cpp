@@ -33,7 +33,11 @@ struct TrainArguments {
 /// What the run resolved at its start stands below what is said now, and what was left open then is not opened again.
 train::TrainSettings settings_to_resume(const TrainArguments& arguments, const std::string& folder) {
   const std::optional<train::SettingLayer> of_run = train::layer_of_run(train::RunFolder(folder));
-  if (!of_run) return settings_of(arguments.inputs, arguments.flags);
+  if (!of_run) {
+    train::TrainSettings fresh = settings_of(arguments.inputs, arguments.flags);
+    check(!fresh.data.empty(), "{}: there is no run to go on with; name its folder with -o", folder);
+    return fresh;
+  }
   train::TrainSettings resolved;
   train::apply_layers(resolved, {&*of_run, 1});
   train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags, of_run);
@@ -53,8 +57,8 @@ train::TrainSettings settings_to_resume(const TrainArguments& arguments, const s
 
 train::TrainSettings settings_of(const TrainArguments& arguments) {
   const train::TrainSettings settings = settings_of(arguments.inputs, arguments.flags);
-  const bool resumes = arguments.resume && !settings.output_dir.empty();
-  return resumes ? settings_to_resume(arguments, settings.output_dir) : settings;
+  check(!arguments.resume || !settings.output_dir.empty(), "train: --resume of which run? Name its folder with -o");
+  return arguments.resume ? settings_to_resume(arguments, settings.output_dir) : settings;
 }
 
 std::string next_commands(const std::string& run) {
@@ -140,7 +144,7 @@ void add_train_command(CLI::App& app) {
       "--device cpu\n"
       "  athanor train --resume -o runs/mine\n  athanor train mytexts/ -o runs/mine --preset small --minutes 30\n"
       "Every flag is also a key of the settings file (max_steps: 20) and a variable (ATHANOR_MAX_STEPS=20). A flag "
-      "stands above\na variable, a variable above the file, the file above --preset or --depth. Ctrl-C saves a "
+      "stands above\nthe file, the file above a variable, a variable above --preset or --depth. Ctrl-C saves a "
       "checkpoint, says how to resume, and leaves with 130.");
   command->callback([command, arguments] { run_train(*command, *arguments); });
 }

@@ -1,9 +1,12 @@
 // A settings file is known by its name.
 #include "cli/train_inputs.h"
 
+#include "base/error.h"
 #include "base/log.h"
 
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace athanor::cli {
 
@@ -26,6 +29,12 @@ train::TrainSettings settings_of(const std::vector<std::string>& inputs, const S
     }
   }
   train::SettingLayer line = flags.layer();
+  const auto says = [&](std::string_view key) {
+    return std::any_of(line.begin(), line.end(), [&](const train::SettingValue& value) { return value.key == key; });
+  };
+  check(!says("minutes") || !says("max_steps"), "train: --minutes and --max-steps both say how long; give one of them");
+  check(!says("minutes") || !of_run,
+        "train: a run that goes on knows its steps; pass --max-steps instead of --minutes");
   if (!data.empty()) line.insert(line.begin(), {"data", data, "INPUT"});
   layers.push_back(std::move(line));
   train::TrainSettings settings;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "data/byte_reader.h"
 #include "data/splitter.h"
 #include "data/text_encoding.h"
@@ -210,6 +211,7 @@ TextReader::~TextReader() = default;
 std::optional<TextPart> TextReader::next() {
   // Several threads ask in turn: after an error all of them are told the same.
   if (state_->failure) std::rethrow_exception(state_->failure);
+  if (interrupted()) throw Interrupted();
   try {
     while (state_->file || state_->open_next()) {
       std::optional<TextPart> part = state_->is_json ? state_->next_of_json() : state_->next_of_plain();

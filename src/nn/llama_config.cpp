@@ -104,7 +104,8 @@ void LlamaConfig::complete(std::string_view source) {
   check(head_dim % 2 == 0 && head_dim <= 256, "{}: head_dim is {}; rotary positions need an even number of at most 256",
         source, head_dim);
   const auto is_share = [&](double value, const char* key) {
-    check(value >= 0 && value < 1, "{}: {} is {}; it must be at least 0 and below 1", source, key, value);
+    check(value >= 0 && static_cast<float>(value) < 1, "{}: {} is {}; it must be at least 0 and below 1", source, key,
+          value);
   };
   is_share(embd_pdrop, "embd_pdrop");
   is_share(resid_pdrop, "resid_pdrop");

@@ -95,7 +95,6 @@ void RunLog::measure_speed(const StepReport& report) {
 
 void RunLog::write_step(const StepReport& report, int64_t step, const std::optional<EvaluationReport>& evaluation) {
   trained_tokens_ += report.targets;
-  measure_speed(report);
   if (step % logging_steps_ != 0 && !evaluation && report.tensor_norms.empty()) return;
   const double rate_shown = std::round(tokens_per_second() * 10) / 10;
   nlohmann::ordered_json line;

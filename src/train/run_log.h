@@ -45,6 +45,8 @@ class RunLog {
   /// measured anew.
   void open(int64_t step, int64_t trained_tokens);
 
+  /// The report of a step has come: before anything else is done with it.
+  void measure_speed(const StepReport& report);
   /// Step number `step` is done. The line is written where it is due, and always with an evaluation or norms of tensors.
   void write_step(const StepReport& report, int64_t step, const std::optional<EvaluationReport>& evaluation);
   void write_samples(const std::vector<Sample>& samples, int64_t step);
@@ -63,8 +65,6 @@ class RunLog {
   }
 
  private:
-  void measure_speed(const StepReport& report);
-
   RunFolder run_;
   int64_t logging_steps_;
   std::vector<std::string> tensor_names_;

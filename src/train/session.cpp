@@ -10,6 +10,7 @@
 #include "train/memory_plan.h"
 #include "train/schedule.h"
 #include "train/sizing.h"
+#include "train/step_profile.h"
 
 namespace athanor::train {
 
@@ -31,6 +32,15 @@ void check_folder(const TrainSettings& settings, const RunFolder& run, Resume re
   check(!fs::exists(run.path()) || fs::is_directory(run.path()), "{}: is a file; choose another folder with -o", path);
   check(resume == Resume::Yes || !run.holds_run(),
         "{}: holds a run already; go on with --resume, or choose another folder with -o", settings.output_dir);
+  if (resume == Resume::Yes) return;
+  if (!settings.profile.empty()) StepProfile::check_is_new(settings.profile);
+  // The files of a run do not belong among the user's texts; a run beside or below them is left out of the text.
+  std::error_code none;
+  const std::string folder = (fs::weakly_canonical(run.path(), none) / "").string();
+  for (const std::string& data : settings.data) {
+    check(!(fs::weakly_canonical(data, none) / "").string().starts_with(folder),
+          "{}: {} is what the run would be trained on; choose another folder with -o", path, data);
+  }
 }
 
 /// What a run was computed on is written down and used again when it is resumed.
@@ -131,6 +141,9 @@ std::optional<WholeCheckpoint> checkpoint_to_resume(const RunFolder& run, TrainS
         settings.lr_scheduler_steps, found->entry.step, stable->entry.path.string());
     found = std::move(stable);
   }
+  check(settings.max_steps >= found->entry.step,
+        "{}: the run has {} steps already, more than --max-steps {}; pass more, or generate from an earlier checkpoint",
+        run.path().string(), found->entry.step, settings.max_steps);
   const std::string said = keep_schedule(settings, found->state.schedule_steps, found->entry.step);
   if (!said.empty()) log_info("{}", said);
   return found;
@@ -242,9 +255,15 @@ std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
   return settings;
 }
 
-TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,
+TrainResult train(const TrainSettings& asked, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,
                   const StepMeasure& measure) {
-  settings.validate();
+  asked.validate();
+  TrainSettings settings = asked;
+  std::error_code none;
+  if (resume == Resume::Yes && !settings.profile.empty() && fs::exists(settings.profile, none)) {
+    log_debug("{}: is there already and not written again", settings.profile);
+    settings.profile.clear();
+  }
   const RunFolder run(settings.output_dir);
   check_folder(settings, run, resume);
   device::DeviceOptions options = device_options(settings);

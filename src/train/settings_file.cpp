@@ -75,7 +75,10 @@ SettingLayer read_settings_file(const std::filesystem::path& path) {
   const std::string source = path.string();
   YAML::Node root;
   try {
-    root = YAML::Load(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    const std::vector<YAML::Node> documents =
+        YAML::LoadAll(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    check(documents.size() <= 1, "{}: holds {} YAML documents; a settings file is one", source, documents.size());
+    if (!documents.empty()) root = documents.front();
   } catch (const YAML::Exception& error) {
     fail("{}: line {}: {}; write YAML lines like \"max_steps: 1000\"", source, error.mark.line + 1, error.msg);
   }

@@ -2,6 +2,8 @@
 #include "train/step_profile.h"
 
 #include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/log.h"
 
 #include <nlohmann/json.hpp>
 
@@ -69,15 +71,38 @@ void StepProfile::after_step(device::Stream& stream, int64_t step) {
   if (!is_due(step)) return;
   done_.push_back({step, stream.take_launches()});
   stream.set_profiling(false);
-  if (step + 1 == first_step_ + steps_) finish(stream);
+  if (step + 1 == first_step_ + steps_) write(stream);
 }
 
-void StepProfile::finish(device::Stream& stream) {
+void StepProfile::write(device::Stream& stream) {
   if (done_.empty()) return;
   std::vector<std::pair<int64_t, std::vector<device::KernelLaunch>>> steps;
   for (Step& step : done_) steps.emplace_back(step.step, std::move(step.launches));
   done_.clear();
-  write_file(path_, chrome_trace(steps, stream.device().info().name));
+  try {
+    check_is_new(path_);
+    write_file(path_, chrome_trace(steps, stream.device().info().name));
+    log_info("the profile is in {}; chrome://tracing and ui.perfetto.dev show it", path_.string());
+  } catch (const Error& error) {
+    log_warning("the profile is not written: {}", error.what());  // the run is worth more
+  }
+  path_.clear();
+}
+
+void StepProfile::finish(device::Stream& stream) {
+  write(stream);
+  if (!path_.empty())
+    log_warning("the profile is not written: the run ended before step {}; pass a smaller --profile-first-step",
+                first_step_);
+}
+
+void StepProfile::check_is_new(const std::filesystem::path& path) {
+  std::error_code none;
+  check(!std::filesystem::exists(path, none), "{}: is there already; name another file for --profile, or remove it",
+        path.string());
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  check(std::filesystem::is_directory(folder, none), "{}: cannot be written: there is no folder {}; make it first",
+        path.string(), folder.string());
 }
 
 }  // namespace athanor::train

@@ -17,11 +17,14 @@ class StepProfile {
       : path_(std::move(path)), first_step_(first_step), steps_(steps) {}
 
   /// Before step `step` is recorded and after it was submitted. Launches of a profiled step are timed one by one, so it takes longer.
-  /// The file is written after the last one; throws Error when it cannot be.
+  /// The file is written after the last one; a warning says when it cannot be, since a run is worth more than its profile.
   void before_step(device::Stream& stream, int64_t step);
   void after_step(device::Stream& stream, int64_t step);
-  /// At the end of a run that ended before the last profiled step: writes what there is.
+  /// At the end of a run that ended before the last profiled step: writes what there is, or warns that there is nothing.
   void finish(device::Stream& stream);
+
+  /// Throws Error when something is there already, or no folder to put it into.
+  static void check_is_new(const std::filesystem::path& path);
 
  private:
   struct Step {
@@ -29,6 +32,7 @@ class StepProfile {
     std::vector<device::KernelLaunch> launches;
   };
   bool is_due(int64_t step) const;
+  void write(device::Stream& stream);
 
   std::filesystem::path path_;
   int64_t first_step_;

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/expect_error.h"
 #include "base/test_folder.h"
 #include "test_device.h"
 #include "train/random_step.h"
@@ -66,6 +67,14 @@ TEST(StepProfile, ARunThatEndsEarlyWritesWhatItHasAndNoneWritesNothing) {
   EXPECT_EQ(folder.num_entries(), 0);
   profile.finish(stream);
   EXPECT_EQ(json::parse(TestFolder::read(folder / "trace.json"))["traceEvents"][3]["ph"], "X");
+  EXPECT_ERROR(StepProfile::check_is_new(folder / "trace.json"), "is there already");
+  EXPECT_ERROR(StepProfile::check_is_new(folder / "nosuch" / "trace.json"), "there is no folder");
+  StepProfile again(folder / "trace.json", 1, 1);  // made meanwhile: it is left alone
+  const std::string before = TestFolder::read(folder / "trace.json");
+  again.before_step(stream, 1);
+  step.run();
+  again.after_step(stream, 1);
+  EXPECT_EQ(TestFolder::read(folder / "trace.json"), before);
   StepProfile none("", 1, 5);
   none.before_step(stream, 1);
   step.run();

@@ -169,6 +169,7 @@ std::vector<ChoiceQuestion> read_choice_task(const fs::path& path) {
     const json object = json::parse(line, nullptr, false);
     check(!object.is_discarded(), "{}: this is no JSON object; write one a line", where);
     questions.push_back(read_question(object, where));
+    questions.back().place = where;
   }
   check(!questions.empty(), "{}: holds no question", path.string());
   return questions;
@@ -187,9 +188,9 @@ ChoiceScore evaluate_choices(device::Stream& stream, const nn::Llama& model, con
     for (const std::string& choice : question.choices) {
       Continuation continuation = continuation_of(tokenizer, before, question.question, choice);
       const size_t length = continuation.all.size() - continuation.scored;
-      check(length > 0, "eval: the choice \"{}\" adds no token to its question; write it out", choice);
-      check(length <= context, "eval: a choice has {} tokens but the model's context is {}; leave it out", length,
-            context);
+      check(length > 0, "{}: the choice \"{}\" adds no token to its question; write it out", question.place, choice);
+      check(length <= context, "{}: a choice has {} tokens but the model's context is {}; leave the question out",
+            question.place, length, context);
       if (continuation.all.size() - 1 > context) {
         const size_t dropped = continuation.all.size() - 1 - context;
         continuation.all.erase(continuation.all.begin(),

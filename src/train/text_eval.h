@@ -44,6 +44,7 @@ struct ChoiceQuestion {
   std::string question;
   std::vector<std::string> choices;
   size_t answer = 0;
+  std::string place{};  // file and line, for messages
 };
 
 /// One JSON object a line: {"question": "...", "choices": ["...", "..."], "answer": 0}. Throws Error with file and line for anything else.

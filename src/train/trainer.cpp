@@ -123,6 +123,7 @@ TrainResult Trainer::run(const TrainHooks& hooks) {
     profile.before_step(stream_, step_ + 1);
     do_step(step_);
     if (const std::optional<StepReport> before = train_step_.drain()) {
+      log_.measure_speed(*before);
       const Verdict verdict = judge(*before, step_);
       report(*before, step_, std::nullopt);
       if (verdict == Verdict::Trouble) {
@@ -165,6 +166,7 @@ bool Trainer::finish_step(TrainResult& result, const TrainHooks& hooks) {
   if (!evaluates && !saves && !samples) return true;
 
   const std::optional<StepReport> own = train_step_.drain();
+  if (own) log_.measure_speed(*own);  // before the evaluation, which is no part of the step
   const Verdict verdict = own ? judge(*own, step_) : Verdict::Good;
   if (is_last && verdict != Verdict::Trouble && last_update_is_bad()) {
     if (own) report(*own, step_, std::nullopt);
