@@ -412,6 +412,8 @@ def check_settings(judge):
     judge.refuse("no steps and no minutes", ["train", judge.text, "-o", judge.out], "max_steps", "minutes")
     judge.refuse("no output folder", ["train", judge.text, "--max-steps", 3], "-o")
     judge.refuse("a profile over a file that is there", judge.train(out=judge.out, profile=judge.text), judge.text, "--profile")
+    judge.refuse("a profile over a file that is there: bench train", ["bench", "train", "--device", "cpu", "--profile", judge.text],
+                 judge.text, "--profile")
     judge.refuse("a profile in no folder", judge.train(out=judge.out, profile=judge.folder / "nosuch" / "trace.json"), "nosuch")
     texts = judge.file("texts/a.txt", judge.text.read_bytes()).parent
     judge.refuse("an output folder that is the text", judge.train(texts, out=texts), "texts", "-o")

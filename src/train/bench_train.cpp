@@ -16,6 +16,7 @@ constexpr int64_t kProfiled = 3;
 }  // namespace
 
 TrainBench bench_train(device::Device& device, const TrainSettings& settings, int64_t steps) {
+  if (!settings.profile.empty()) StepProfile::check_is_new(settings.profile);
   check(steps > 0, "bench train: {} steps; pass at least 1", steps);
   device::Stream& stream = device.stream();
   RandomStep step(stream, settings);

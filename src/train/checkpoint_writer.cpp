@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 
 namespace athanor::train {
 
@@ -94,14 +95,16 @@ void CheckpointWriter::save(device::Stream& stream, const TrainerState& state) {
     save_now(stream, state);
     return;
   }
+  // The machine promised the memory, and this process may have neither it nor another thread.
   try {
     snapshot_.take(stream, parts_);
     thread_ = std::thread([this, state] { write(state); });
+    return;
   } catch (const std::bad_alloc&) {
-    // The machine promised the memory and this process may not have it.
-    in_background_ = false;
-    save_now(stream, state);
+  } catch (const std::system_error&) {
   }
+  in_background_ = false;
+  save_now(stream, state);
 }
 
 void CheckpointWriter::write(const TrainerState& state) {

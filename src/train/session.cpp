@@ -33,7 +33,6 @@ void check_folder(const TrainSettings& settings, const RunFolder& run, Resume re
   check(resume == Resume::Yes || !run.holds_run(),
         "{}: holds a run already; go on with --resume, or choose another folder with -o", settings.output_dir);
   if (resume == Resume::Yes) return;
-  if (!settings.profile.empty()) StepProfile::check_is_new(settings.profile);
   // The files of a run do not belong among the user's texts; a run beside or below them is left out of the text.
   std::error_code none;
   const std::string folder = (fs::weakly_canonical(run.path(), none) / "").string();
@@ -41,6 +40,16 @@ void check_folder(const TrainSettings& settings, const RunFolder& run, Resume re
     check(!(fs::weakly_canonical(data, none) / "").string().starts_with(folder),
           "{}: {} is what the run would be trained on; choose another folder with -o", path, data);
   }
+}
+
+/// A trace is never written over a file. Of a run that goes on it may be there from the first part, and is left as it is.
+void check_profile(TrainSettings& settings, Resume resume) {
+  std::error_code none;
+  if (settings.profile.empty()) return;
+  if (resume == Resume::No) return StepProfile::check_is_new(settings.profile);
+  if (!fs::exists(settings.profile, none)) return;
+  log_debug("{}: is there already and not written again", settings.profile);
+  settings.profile.clear();
 }
 
 /// What a run was computed on is written down and used again when it is resumed.
@@ -259,11 +268,7 @@ TrainResult train(const TrainSettings& asked, Resume resume, const TrainHooks& h
                   const StepMeasure& measure) {
   asked.validate();
   TrainSettings settings = asked;
-  std::error_code none;
-  if (resume == Resume::Yes && !settings.profile.empty() && fs::exists(settings.profile, none)) {
-    log_debug("{}: is there already and not written again", settings.profile);
-    settings.profile.clear();
-  }
+  check_profile(settings, resume);
   const RunFolder run(settings.output_dir);
   check_folder(settings, run, resume);
   device::DeviceOptions options = device_options(settings);

@@ -68,7 +68,9 @@ class NullGpu : public ::testing::Test {
 TEST_F(NullGpu, CompilesEveryPortableShader) { EXPECT_GT(compile_all({}), 100U); }
 
 TEST_F(NullGpu, CompilesEveryShaderOnMatrixUnits) {
-  if (gpu_->subgroup_matrices().empty()) GTEST_SKIP() << gpu_->info().name << " has no matrix units";
+  const std::string family = std::getenv("RADV_FORCE_FAMILY");
+  if (family == "polaris10") GTEST_SKIP() << "GPUs of 2016 have no matrix units";
+  ASSERT_FALSE(gpu_->subgroup_matrices().empty()) << gpu_->info().name;
   DryRun nvidia;
   nvidia.has_f16 = nvidia.has_subgroups = true;
   nvidia.subgroup_matrices = {{SubgroupMatrix::Component::F16, SubgroupMatrix::Component::F32, 16, 16, 16, 32}};

@@ -2,7 +2,7 @@
 // softmax whose result is only scaled anew when a row's largest score has grown by more than 2^8 since the last time: until then its
 // weights are up to 2^8, which f16 holds. One workgroup has 64 queries of one head; head h reads key/value head h / (H / Hkv). Scores are
 // in powers of two. A row that sees no key gives zeros and a log_sum_exp of -3e38.
-// Sources: Dao 2023, arXiv:2307.08691; the late scaling: Shah et al. 2024, arXiv:2407.08608, and its successor.
+// Source: Dao 2023, arXiv:2307.08691; to scale late is FlashAttention-4's (2025).
 // Joined with attention_units_tiles.wgsl, which has Params; its one slot holds 32 keys, then their values.
 //   binding 0  read        halves       f16: q, k and v (attention_halves.wgsl)
 //   binding 1  read        vectors      the same as vec4<u32>, eight at a time
