@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Runs repeat bit for bit, go on bit for bit where they were stopped, and agree between devices.
 
-Usage: runs.py --athanor build/release/athanor --deps build/deps --part cpu|stop|kills|guard|webgpu|long
+Usage: runs.py --athanor build/release/athanor --deps build/deps --part cpu|stop|kills|webgpu|long
   cpu     the same run twice; other thread counts; batch 1 x 4 against 4 x 1; recomputation
   stop    killed, interrupted and stopped at step 10, then resumed, in no more memory than the start took
   kills   ended by SIGKILL at named points of the step and of the checkpoint, for each optimizer and precision, then resumed
-  guard   infinite gradients, a learning rate that ruins the weights, batches without a target, early stopping, longer runs, an average
-          of the weights
   webgpu  software Vulkan through --library: twenty steps against the CPU, twice, and resumed
   long    ten runs of 200 steps through --library (slow)
 Leaves nothing behind.
@@ -15,83 +13,21 @@ Leaves nothing behind.
 import filecmp
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
-import struct
 import tempfile
 import time
 
-from program import SMALL_MODEL, Checks, Program, flags, make_text, parser, software_vulkan
+from program import Checks, Program, parser, software_vulkan
+from training_runs import SETTINGS, STEPS, Runs, differs, largest_difference, losses, metrics, no_leftovers, same_bytes
 
-STEPS = 20
-SETTINGS = {**SMALL_MODEL, "max-steps": STEPS, "save-steps": 10, "save-total-limit": 0, "eval-steps": 10, "warmup-steps": 5,
-            "per-device-train-batch-size": 4, "learning-rate": 0.003}
 # Sizes that fit no tile of a shader; small, since on software Vulkan a step takes longer than anything else here.
 ODD_SIZES = {"model-config.hidden-size": 40, "model-config.intermediate-size": 100, "model-config.max-position-embeddings": 37,
              "per-device-train-batch-size": 3}
-SAME_BYTES = ("model.safetensors", "optimizer.safetensors")
 LOST_AT = 100  # submissions: after the first checkpoint, before the last step
 LOSS_AGREEMENT = 1e-3  # between devices, relative, at each step
 FIRST_LOSS_AGREEMENT = 1e-6  # between micro-batches of one step
-
-
-class Runs:
-    def __init__(self, program, folder):
-        self.program = program
-        self.folder = pathlib.Path(folder)
-        self.text = self.folder / "text.txt"
-        self.text.write_text(make_text(60000))
-
-    def arguments(self, name, settings):
-        return ["train", self.text, "-o", self.folder / name, "-q", *flags(settings)]
-
-    def train(self, name, settings, env=None):
-        self.program.must(*self.arguments(name, settings), env=env)
-        return self.folder / name
-
-    def resume(self, run, env=None):
-        self.program.must("train", "--resume", "-o", run, "-q", env=env)
-
-
-def metrics(run):
-    """What metrics.jsonl says that depends on numbers and not on time; each step once and in order."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    for line in lines:
-        line.pop("tokens_per_second")
-        assert line.pop("mfu") > 0, line
-    return lines
-
-
-def losses(run):
-    return [line["loss"] for line in metrics(run)]
-
-
-def same_bytes(a, b, steps=(STEPS,)):
-    """Weights and moments of two runs, byte for byte, and the log."""
-    for step in steps:
-        for name in SAME_BYTES:
-            x, y = a / f"checkpoint-{step}" / name, b / f"checkpoint-{step}" / name
-            assert filecmp.cmp(x, y, shallow=False), f"{name} of step {step} differs between {a.name} and {b.name}"
-    ours, theirs = metrics(a), metrics(b)
-    assert [line["step"] for line in ours] == list(range(1, max(steps) + 1)), f"{a.name}: steps {[line['step'] for line in ours]}"
-    for x, y in zip(ours, theirs, strict=True):
-        assert x == y, f"metrics differ: {x} and {y}"
-
-
-def differs(a, b):
-    x, y = (run / f"checkpoint-{STEPS}" / "model.safetensors" for run in (a, b))
-    assert not filecmp.cmp(x, y, shallow=False), "two seeds gave the same weights: the comparison shows nothing"
-
-
-def largest_difference(a, b):
-    return max(abs(x - y) / abs(y) for x, y in zip(losses(a), losses(b), strict=True))
-
-
-def no_leftovers(run):
-    left = [str(path) for path in run.parent.rglob("*") if ".partial" in path.name]
-    assert not left, f"left behind: {left}"
 
 
 def check_cpu(runs, checks):
@@ -318,208 +254,6 @@ def killed_at(runs, settings, whole, point):
     return f"resumed from {left}"
 
 
-def check_guard(runs, checks):
-    settings = {**SETTINGS, "device": "cpu", "max-steps": 60, "save-steps": 10, "eval-steps": 20}
-    clean = runs.train("clean", settings)
-    checks.check("an infinite gradient changes nothing, is named, and the run ends within 1 % of the clean one's loss",
-                 lambda: infinite_gradient(runs, settings, clean))
-    checks.check("infinite gradients in a row are survived by a rollback", lambda: infinite_in_a_row(runs, settings, clean))
-    checks.check("a learning rate of 1000 at one step is survived by a rollback", lambda: huge_rate(runs, settings, clean))
-    checks.check("a learning rate of 1000 at the very last step is seen before the run is called good", lambda: huge_at_the_end(runs, settings, clean))
-    checks.check("killed after a rollback and resumed it has the same bytes", lambda: killed_after_rollback(runs, settings))
-    checks.check("batches without a target change no weight and are warned of", lambda: without_targets(runs, settings))
-    checks.check("ruined before the first checkpoint the run begins again", lambda: ruined_early(runs, settings))
-    checks.check("with guard_action stop it ends and names what is good", lambda: stops(runs, settings))
-    checks.check("patience stops early and keeps the best", lambda: stops_early(runs, settings))
-    checks.check("a longer run keeps the last rate and says so", lambda: goes_on(runs, settings))
-    checks.check("a longer schedule of warmup_stable_decay starts at the last stable checkpoint", lambda: is_stretched(runs, settings))
-    checks.check("the average of the weights is evaluated, saved and generated from", lambda: averaged(runs, settings))
-    checks.check("damaged checkpoints are passed over and named", lambda: damaged(runs, settings, clean))
-    checks.check("another optimizer is refused", lambda: refuses_optimizer(runs, clean))
-    checks.check("no file is left over", lambda: no_leftovers(clean))
-
-
-def faulty(runs, name, settings, fault, code=0):
-    done = runs.program.run(*[a for a in runs.arguments(name, settings) if a != "-q"], env={"ATHANOR_FAULT": fault})
-    assert done.returncode == code, f"exit {done.returncode}: {done.stderr}"
-    return done.stderr
-
-
-def near(run, clean):
-    ours, theirs = (sum(losses(r)[-5:]) / 5 for r in (run, clean))
-    assert abs(ours - theirs) <= 0.01 * theirs, f"loss {ours:.4f}, of the clean run {theirs:.4f}"
-    return f"{ours:.4f} and {theirs:.4f}"
-
-
-def infinite_gradient(runs, settings, clean):
-    said = faulty(runs, "infinite", settings, "infinite-gradient:31:31")
-    assert re.search(r"step 31: a gradient is not finite, first in model\.layers\.\d+\.\S+; the step changed nothing \(rows 120 to 123 of the run, document 0\)",
-                     said), said
-    lines = metrics(runs.folder / "infinite")
-    assert [line["step"] for line in lines if line.get("refused") == "not finite"] == [31], lines[30]
-    return near(runs.folder / "infinite", clean)
-
-
-def infinite_in_a_row(runs, settings, clean):
-    said = faulty(runs, "in-a-row", settings, "infinite-gradient:34:36")
-    assert re.search(r"the run goes back to \S+checkpoint-30 \(step 30\) and on with 0\.5 of the learning rate \(rollback 1 of at most 3\)", said), said
-    rates = [line["learning_rate"] for line in metrics(runs.folder / "in-a-row")]
-    of_clean = [line["learning_rate"] for line in metrics(clean)]
-    assert rates[29] == of_clean[29] and abs(rates[30] - of_clean[30] / 2) < 1e-12, rates[28:32]
-    state = json.loads((runs.folder / "in-a-row" / "checkpoint-60" / "trainer_state.json").read_text())
-    assert state["guard"]["rollbacks"] == 1 and state["guard"]["rate_factor"] == 0.5, state["guard"]
-    # The batches of steps 31 to 36 are not taken again.
-    assert state["guard"]["skipped_batches"] == 6 and "the 6 batches taken since are left out" in said, (state["guard"], said)
-    assert losses(runs.folder / "in-a-row")[30] != losses(clean)[30], "the same batch was taken again"
-
-
-def huge_rate(runs, settings, clean):
-    # The very step before a checkpoint: the ruined checkpoint must go.
-    said = faulty(runs, "huge", settings, "huge-rate:30:30")
-    assert "checkpoint-30: was saved when the run was in trouble already; it is removed" in said, said
-    assert re.search(r"the run goes back to \S+checkpoint-20 \(step 20\)", said), said
-    run = runs.folder / "huge"
-    assert [line["step"] for line in metrics(run)] == list(range(1, 61))
-    # Half of the rate from step 20 on: behind the clean run, and no more than that.
-    assert losses(run)[-1] < losses(clean)[-1] + 0.5, f"{losses(run)[-1]} and {losses(clean)[-1]}"
-    return f"loss {losses(run)[-1]:.3f}, of the clean run {losses(clean)[-1]:.3f}"
-
-
-def huge_at_the_end(runs, settings, clean):
-    said = faulty(runs, "huge-at-the-end", settings, "huge-rate:60:60")
-    assert "step 60: with its weights the loss of the next batches is" in said, said
-    assert re.search(r"the run goes back to \S+checkpoint-50 \(step 50\)", said), said
-    run = runs.folder / "huge-at-the-end"
-    assert [line["step"] for line in metrics(run)] == list(range(1, 61)) and (run / "latest").read_text() == "checkpoint-60\n"
-    assert losses(run)[-1] < losses(clean)[-1] + 0.5 and metrics(run)[-1]["val_loss"] < metrics(clean)[-1]["val_loss"] + 0.5, metrics(run)[-1]
-
-
-def killed_after_rollback(runs, settings):
-    run = runs.folder / "killed-after-rollback"
-    # As the run would lie there, killed after its checkpoint of step 40.
-    shutil.copytree(runs.folder / "in-a-row", run)
-    for step in (50, 60):
-        shutil.rmtree(run / f"checkpoint-{step}", ignore_errors=True)
-    (run / "latest").write_text("checkpoint-40\n")
-    runs.resume(run)
-    same_bytes(run, runs.folder / "in-a-row", (60,))
-
-
-def write_tokens(path, tokens, offsets, tokenizer):
-    """A token file as docs/formats.md describes it."""
-    documents = struct.pack(f"<{len(offsets)}Q", *offsets)
-    values = struct.pack(f"<{len(tokens)}H", *tokens)
-    header = {"__metadata__": {"tokenizer": tokenizer},
-              "documents": {"dtype": "U64", "shape": [len(offsets)], "data_offsets": [0, len(documents)]},
-              "tokens": {"dtype": "U16", "shape": [len(tokens)], "data_offsets": [len(documents), len(documents) + len(values)]}}
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + documents + values)
-
-
-def without_targets(runs, settings):
-    """Documents of one token each, none an end of text: the token that follows is another document's, so nothing is predicted."""
-    tokenizer = runs.folder / "tokenizer.json"
-    runs.program.must("tokenizer", "train", "--vocab-size", 320, "-o", tokenizer, runs.text)
-    tokens = runs.folder / "single.safetensors"
-    count = 2000
-    write_tokens(tokens, [1 + i % 319 for i in range(count)], list(range(count + 1)), tokenizer.read_text())
-    own = {**settings, "max-steps": 3, "save-steps": 1, "eval-steps": 3, "weight-decay": 0.1, "validation-data": runs.text}
-    done = runs.program.run("train", tokens, "-o", runs.folder / "single", *flags(own))
-    assert done.returncode == 0, done.stderr
-    for step in (1, 2, 3):
-        assert f"step {step}: no token of the batch counts for the loss; nothing was changed" in done.stderr, done.stderr
-    lines = metrics(runs.folder / "single")
-    assert [(line["step"], line["trained_tokens"], line.get("refused")) for line in lines] == [(i, 0, "no targets") for i in (1, 2, 3)], lines
-    first, last = (runs.folder / "single" / f"checkpoint-{step}" for step in (1, 3))
-    for name in SAME_BYTES:
-        assert filecmp.cmp(first / name, last / name, shallow=False), f"{name} changed"
-
-
-def ruined_early(runs, settings):
-    said = faulty(runs, "early", {**settings, "save-steps": 0}, "huge-rate:5:5")
-    assert "the run goes back to the beginning (step 0)" in said, said
-    assert [line["step"] for line in metrics(runs.folder / "early")] == list(range(1, 61))
-
-
-def stops(runs, settings):
-    said = faulty(runs, "stops", {**settings, "guard-action": "stop"}, "huge-rate:32:32", code=1)
-    error = said.splitlines()[-1]
-    assert error.startswith("error: train: step") and "checkpoint-30" in error and "--resume" in error, said
-    run = runs.folder / "stops"
-    assert (run / "latest").read_text() == "checkpoint-30\n" and not (run / "checkpoint-40").exists()
-
-
-def stops_early(runs, settings):
-    # A rate so large that the loss goes up and down.
-    own = {**settings, "eval-steps": 2, "save-steps": 50, "learning-rate": 0.3, "lr-scheduler-type": "constant", "guard-patience": 0,
-           "patience": 2, "save-total-limit": 1}
-    done = runs.program.run(*[a for a in runs.arguments("patience", own) if a != "-q"])
-    assert done.returncode == 0, done.stderr
-    found = re.search(r"val_loss has not fallen for 2 evaluations: the run stops at step (\d+)", done.stderr)
-    assert found and int(found.group(1)) < 60, done.stderr
-    run = runs.folder / "patience"
-    values = {line["step"]: line["val_loss"] for line in metrics(run) if "val_loss" in line}
-    best = min(values, key=values.get)
-    assert (run / f"checkpoint-{best}").is_dir(), f"the best, {best}, is gone: {sorted(p.name for p in run.glob('checkpoint-*'))}"
-    assert int(found.group(1)) == best + 4, (best, found.group(0))
-    again = runs.program.run("train", "--resume", "-o", run)
-    assert again.returncode == 0 and "nothing is left to do" in again.stderr, again.stderr
-
-
-def goes_on(runs, settings):
-    run = runs.folder / "longer"
-    shutil.copytree(runs.folder / "clean", run)
-    done = runs.program.run("train", "--resume", "-o", run, "--max-steps", 70)
-    assert done.returncode == 0, done.stderr
-    assert "the run goes on to step 70 but the rate's schedule ends at step 60 as before: the rate stays at 0.0003" in done.stderr, done.stderr
-    rates = [line["learning_rate"] for line in metrics(run)]
-    assert all(abs(rate - 0.0003) < 1e-9 for rate in rates[59:]) and len(rates) == 70, rates[58:]
-    done = runs.program.run("train", "--resume", "-o", run, "--max-steps", 80, "--lr-scheduler-steps", 80)
-    assert done.returncode == 0 and "spans 80 steps from now on, 60 before: step 71 takes" in done.stderr, done.stderr
-
-
-def is_stretched(runs, settings):
-    own = {**settings, "lr-scheduler-type": "warmup_stable_decay", "decay-ratio": 0.25, "save-total-limit": 1, "save-steps": 20}
-    run = runs.train("stable", own)
-    assert (run / "checkpoint-45").is_dir() and not (run / "checkpoint-20").exists(), sorted(p.name for p in run.glob("checkpoint-*"))
-    rates = [line["learning_rate"] for line in metrics(run)]
-    assert rates[44] == 0.003 and rates[45] < 0.003 and abs(rates[59] - 0.0003) < 1e-9, rates[43:]
-    done = runs.program.run("train", "--resume", "-o", run, "--max-steps", 80, "--lr-scheduler-steps", 80)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"going back from step 60 to \S+checkpoint-45, the last checkpoint before the decay", done.stderr), done.stderr
-    whole = runs.train("stable-whole", {**own, "max-steps": 80})
-    same_bytes(run, whole, (80,))
-
-
-def averaged(runs, settings):
-    run = runs.train("averaged", {**settings, "ema-decay": 0.95})
-    assert losses(run) == losses(runs.folder / "clean"), "the average changed the training"
-    values = [[line["val_loss"] for line in metrics(r) if "val_loss" in line] for r in (run, runs.folder / "clean")]
-    assert values[0] != values[1], "the evaluation did not see the average"
-    done = runs.program.run("generate", "-m", run, "-p", "So", "-n", 4, "--device", "cpu")
-    assert done.returncode == 0 and "average of the weights" in done.stderr, done.stderr
-    done = runs.program.run("eval", "-m", run, runs.text, "--device", "cpu")
-    assert done.returncode == 0 and "average of the weights" in done.stderr, done.stderr
-
-
-def damaged(runs, settings, clean):
-    run = runs.folder / "damaged"
-    shutil.copytree(clean, run)
-    path = run / "checkpoint-60" / "optimizer.safetensors"
-    path.write_bytes(path.read_bytes()[:1000])
-    (run / "latest").write_text("checkpoint-99\n")
-    done = runs.program.run("train", "--resume", "-o", run)
-    assert done.returncode == 0, done.stderr
-    for wanted in (str(path), "checkpoint-99", "going on from", "checkpoint-50"):
-        assert wanted in done.stderr, f"{wanted} is not named: {done.stderr}"
-    same_bytes(run, clean, (60,))
-
-
-def refuses_optimizer(runs, clean):
-    done = runs.program.run("train", "--resume", "-o", clean, "--max-steps", 70, "--optim", "sgd")
-    assert done.returncode == 1 and "was written by another optimizer" in done.stderr, done.stderr
-
-
 def check_webgpu(runs, checks, env):
     settings = {**SETTINGS, **ODD_SIZES}
     cpu = runs.train("cpu", {**settings, "device": "cpu"})
@@ -582,7 +316,7 @@ def check_long(runs, checks, env):
 
 def main():
     reader = parser(__doc__, "deps")
-    reader.add_argument("--part", required=True, choices=("cpu", "stop", "kills", "guard", "webgpu", "long"))
+    reader.add_argument("--part", required=True, choices=("cpu", "stop", "kills", "webgpu", "long"))
     reader.add_argument("--library", default="webgpu_dawn", help="wgpu_native or webgpu_dawn")
     options = reader.parse_args()
     checks = Checks()
@@ -594,8 +328,6 @@ def main():
             check_stop(runs, checks)
         elif options.part == "kills":
             check_kills(runs, checks)
-        elif options.part == "guard":
-            check_guard(runs, checks)
         else:
             check = check_webgpu if options.part == "webgpu" else check_long
             check(runs, checks, software_vulkan(options.deps, options.library))

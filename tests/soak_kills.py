@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from program import Checks, Program, parser
-from runs import SETTINGS, Runs, no_leftovers, same_bytes
+from training_runs import SETTINGS, Runs, no_leftovers, same_bytes
 
 STEPS = 40
 KINDS = {
