@@ -36,7 +36,7 @@ fn sum_of(x: vec4<f32>) -> f32 {
 }
 
 // A lane's scores of four columns, MASKED where its row does not see them.
-fn scores(at: u32, i: u32, lane: u32, key: u32, lowest: u32, position: u32, back: vec3<f32>) -> vec4<f32> {
+fn scores(at: vec4<u32>, i: u32, lane: u32, key: u32, lowest: u32, position: u32, back: vec3<f32>) -> vec4<f32> {
   let columns = vec4<u32>(key) + columns_of(i, lane);
   let visible = (columns >= vec4<u32>(lowest)) & (columns <= vec4<u32>(position));
   return select(vec4<f32>(MASKED), staged(at, i) * back.x * back.y * back.z, visible);

@@ -68,7 +68,7 @@ fn query_end_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&found_key);
 }
 
-fn weights_at(at: u32, i: u32, lane: u32, key: u32, first_query: u32, back: vec3<f32>) -> vec4<f32> {
+fn weights_at(at: vec4<u32>, i: u32, lane: u32, key: u32, first_query: u32, back: vec3<f32>) -> vec4<f32> {
   let c = columns_of(i, lane);
   let lowest = vec4<u32>(lowest_keys[c.x], lowest_keys[c.y], lowest_keys[c.z], lowest_keys[c.w]);
   let log_sum_exp = vec4<f32>(log_sum_exps[c.x], log_sum_exps[c.y], log_sum_exps[c.z], log_sum_exps[c.w]);
@@ -76,7 +76,7 @@ fn weights_at(at: u32, i: u32, lane: u32, key: u32, first_query: u32, back: vec3
   return weight_of(staged(at, i) * back.x * back.y * back.z, log_sum_exp, visible);
 }
 
-fn d_scores(at: u32, i: u32, lane: u32, p: vec4<f32>) -> vec4<f32> {
+fn d_scores(at: vec4<u32>, i: u32, lane: u32, p: vec4<f32>) -> vec4<f32> {
   let c = columns_of(i, lane);
   return p * (staged(at, i) - vec4<f32>(deltas[c.x], deltas[c.y], deltas[c.z], deltas[c.w])) * DOWN;
 }

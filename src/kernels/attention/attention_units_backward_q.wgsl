@@ -21,13 +21,13 @@
 
 fn write(result: u32, at: u32, value: f32) { d_q[at] = value; }
 
-fn weights_at(at: u32, i: u32, lane: u32, key: u32, position: u32, query: Query, back: vec3<f32>) -> vec4<f32> {
+fn weights_at(at: vec4<u32>, i: u32, lane: u32, key: u32, position: u32, query: Query, back: vec3<f32>) -> vec4<f32> {
   let columns = vec4<u32>(key) + columns_of(i, lane);
   let visible = (columns >= vec4<u32>(query.lowest)) & (columns <= vec4<u32>(position));
   return weight_of(staged(at, i) * back.x * back.y * back.z, vec4<f32>(query.log_sum_exp), visible);
 }
 
-fn d_scores(at: u32, i: u32, p: vec4<f32>, delta: f32) -> vec4<f32> {
+fn d_scores(at: vec4<u32>, i: u32, p: vec4<f32>, delta: f32) -> vec4<f32> {
   return p * (staged(at, i) - vec4<f32>(delta)) * DOWN;
 }
 

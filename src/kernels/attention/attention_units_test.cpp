@@ -73,10 +73,21 @@ var<private> queued_right: array<vec4<u32>, 16>;
 var<private> queued_sums: array<u32, 16>;
 var<private> queued: u32;
 var<private> newest: u32;
+var<private> misplaced: bool;  // a block that Vulkan does not take: its first value or its rows not at multiples of 16 bytes
 var<workgroup> exchange: array<vec2<f32>, 128>;
-fn loops_left_of_halves(start: u32, by_columns: bool, line: u32) -> Left { return vec4<u32>(0u, start, line, 1u); }
-fn loops_left_of_weights(start: u32, by_columns: bool, line: u32) -> Left { return vec4<u32>(1u, start, line, 1u); }
+fn loops_look(start: u32, line: u32, bytes: u32) {
+  misplaced = misplaced || start * bytes % 16u != 0u || line * bytes % 16u != 0u;
+}
+fn loops_left_of_halves(start: u32, by_columns: bool, line: u32) -> Left {
+  loops_look(start, line, 2u);
+  return vec4<u32>(0u, start, line, 1u);
+}
+fn loops_left_of_weights(start: u32, by_columns: bool, line: u32) -> Left {
+  loops_look(start, line, 2u);
+  return vec4<u32>(1u, start, line, 1u);
+}
 fn loops_right(start: u32, by_columns: bool, line: u32) -> Right {
+  loops_look(start, line, 2u);
   return vec4<u32>(0u, start, select(line, 1u, by_columns), select(1u, line, by_columns));
 }
 fn loops_zero(sums: Sums) -> Sums {
@@ -110,6 +121,7 @@ fn loops_run() {
   queued = 0u;
 }
 fn loops_load_staging(start: u32, by_columns: bool, line: u32, sums: Sums) -> Sums {
+  loops_look(start, line, 4u);
   for (var i = 0u; i < min(8u, params.padded); i += 1u) {
     let at = thread_of_loops % 32u * 8u + i;
     sums_of_loops[sums * 8u + i] = staging[start + at / 16u * line + at % 16u];
@@ -117,9 +129,10 @@ fn loops_load_staging(start: u32, by_columns: bool, line: u32, sums: Sums) -> Su
   return sums;
 }
 fn loops_store_staging(start: u32, sums: Sums, by_columns: bool, line: u32) {
+  loops_look(start, line, 4u);
   for (var i = 0u; i < min(8u, params.padded); i += 1u) {
     let at = thread_of_loops % 32u * 8u + i;
-    staging[start + at / 16u * line + at % 16u] = sums_of_loops[sums * 8u + i];
+    staging[start + at / 16u * line + at % 16u] = select(sums_of_loops[sums * 8u + i], 1e30, misplaced);
   }
 }
 fn loops_shuffle(value: vec2<f32>, lane: u32) -> vec2<f32> {

@@ -2,8 +2,12 @@
 // tiles of 32 columns: queries and keys, or keys and queries for d_k, d_v. Operands are halves (attention_halves.wgsl), rows of 64 values.
 //
 // A block of sums cannot be touched value by value, so the scores go through workgroup memory: `staging` has a subgroup's 16 rows of 32
-// sums, from where two lanes take a row (lane 2 r and 2 r + 1 row r: of the columns the even ones and the odd ones, so that the 32 lanes
-// read 32 banks), and `weights` takes what they make of them, as halves, the left operand of the second product.
+// sums, from where two lanes take a row (lane 2 r and 2 r + 1 row r: of the columns the even ones and the odd ones, in an order that turns
+// from four rows to the next, so that the 32 lanes read 32 banks), and `weights` takes what they make of them, as halves, the left operand
+// of the second product.
+//
+// Vulkan wants the first value of a block, and the distance of its rows, at multiples of 16 bytes: with rows of 34 floats an H200 stored
+// elsewhere and gave NaN.
 
 struct Params {
   length: u32,       // T
@@ -32,8 +36,8 @@ const WIDTH: u32 = 64u;     // halves of a row
 const VECTORS: u32 = 8u;    // of a row
 const LINE: u32 = 72u;      // halves from a row of a tile to the next: eight of padding against bank conflicts
 const SLOT: u32 = 2304u;    // halves of a tile
-const S_LINE: u32 = 34u;    // floats from a row of staging to the next
-const S_AREA: u32 = 544u;   // 16 rows of them: a subgroup's
+const S_LINE: u32 = 40u;    // floats from a row of staging to the next
+const S_AREA: u32 = 640u;   // 16 rows of them: a subgroup's
 const P_LINE: u32 = 40u;    // halves from a row of weights to the next
 const P_AREA: u32 = 640u;
 const LOG2_E: f32 = 1.4426950408889634;
@@ -41,7 +45,7 @@ const MASKED: f32 = -3e38;
 const NO_KEY: u32 = 0xffffffffu;  // behind every key
 
 var<workgroup> tile: array<f16, SLOTS * SLOT>;
-var<workgroup> staging: array<f32, 2176>;
+var<workgroup> staging: array<f32, 2560>;
 var<workgroup> weights: array<f16, 2560>;
 var<workgroup> row_keys: array<u32, ROWS>;
 var<workgroup> found_key: u32;
@@ -104,32 +108,37 @@ fn put(slot: u32, thread: u32, fetched: Fetched) {
   put_row(place + 16u * LINE, fetched.high);
 }
 
-// Where a lane finds its first value of staging and of weights.
-fn s_place(subgroup: u32, lane: u32) -> u32 {
-  return subgroup * S_AREA + lane / 2u * S_LINE + lane % 2u;
-}
-
-fn p_place(subgroup: u32, lane: u32) -> u32 {
-  return subgroup * P_AREA + lane / 2u * P_LINE + lane % 2u;
-}
-
-// Sums of the columns columns_of(i) of a lane's row.
-fn staged(at: u32, i: u32) -> vec4<f32> {
-  let first = at + 8u * i;
-  return vec4<f32>(staging[first], staging[first + 2u], staging[first + 4u], staging[first + 6u]);
-}
-
-fn put_weights(at: u32, i: u32, values: vec4<f32>) {
-  let halves = vec4<f16>(values);
-  let first = at + 8u * i;
-  weights[first] = halves.x;
-  weights[first + 2u] = halves.y;
-  weights[first + 4u] = halves.z;
-  weights[first + 6u] = halves.w;
+// A lane's four columns of eight, in its row's order.
+fn order_of(lane: u32) -> vec4<u32> {
+  return vec4<u32>(lane % 2u) + (vec4<u32>(0u, 2u, 4u, 6u) ^ vec4<u32>(lane / 8u * 2u));
 }
 
 fn columns_of(i: u32, lane: u32) -> vec4<u32> {
-  return vec4<u32>(8u * i + lane % 2u) + vec4<u32>(0u, 2u, 4u, 6u);
+  return vec4<u32>(8u * i) + order_of(lane);
+}
+
+// Where a lane finds its first four values of staging and of weights.
+fn s_place(subgroup: u32, lane: u32) -> vec4<u32> {
+  return vec4<u32>(subgroup * S_AREA + lane / 2u * S_LINE) + order_of(lane);
+}
+
+fn p_place(subgroup: u32, lane: u32) -> vec4<u32> {
+  return vec4<u32>(subgroup * P_AREA + lane / 2u * P_LINE) + order_of(lane);
+}
+
+// Sums of the columns columns_of(i) of a lane's row.
+fn staged(at: vec4<u32>, i: u32) -> vec4<f32> {
+  let place = at + vec4<u32>(8u * i);
+  return vec4<f32>(staging[place.x], staging[place.y], staging[place.z], staging[place.w]);
+}
+
+fn put_weights(at: vec4<u32>, i: u32, values: vec4<f32>) {
+  let halves = vec4<f16>(values);
+  let place = at + vec4<u32>(8u * i);
+  weights[place.x] = halves.x;
+  weights[place.y] = halves.y;
+  weights[place.z] = halves.z;
+  weights[place.w] = halves.w;
 }
 
 // A power of two's inverse, exactly.

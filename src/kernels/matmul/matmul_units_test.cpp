@@ -124,7 +124,12 @@ var<private> queued_left: array<vec3<u32>, 48>;
 var<private> queued_right: array<vec3<u32>, 48>;
 var<private> queued_sums: array<u32, 48>;
 var<private> queued: u32;
+var<private> misplaced: bool;  // a block that Vulkan does not take: its first value or its rows not at multiples of 16 bytes
+fn loops_look(start: u32, line: u32, bytes: u32) {
+  misplaced = misplaced || start * bytes % 16u != 0u || line * bytes % 16u != 0u;
+}
 fn loops_block(start: u32, by_columns: bool, line: u32) -> vec3<u32> {
+  loops_look(start, line, 2u);
   return vec3<u32>(start, select(line, 1u, by_columns), select(1u, line, by_columns));
 }
 fn loops_multiply(a: Left, b: Right, sums: Sums) -> Sums {
@@ -154,15 +159,17 @@ fn loops_scale(sums: Sums, factor: f32) -> Sums {
   return sums;
 }
 fn loops_store_staging(start: u32, sums: Sums, by_columns: bool, line: u32) {
+  loops_look(start, line, 4u);
   for (var i = 0u; i < 8u; i += 1u) {
     let at = lane_of_loops * 8u + i;
-    staging[start + at / 16u * line + at % 16u] = sums_of_loops[sums * 8u + i];
+    staging[start + at / 16u * line + at % 16u] = select(sums_of_loops[sums * 8u + i], 1e30, misplaced);
   }
 }
 fn loops_store_y(start: u32, sums: Sums, by_columns: bool, line: u32) {
+  loops_look(start, line, 4u);
   for (var i = 0u; i < 8u; i += 1u) {
     let at = lane_of_loops * 8u + i;
-    y[start + at / 16u * line + at % 16u] = sums_of_loops[sums * 8u + i];
+    y[start + at / 16u * line + at % 16u] = select(sums_of_loops[sums * 8u + i], 1e30, misplaced);
   }
 }
 )";
