@@ -63,9 +63,9 @@ fn query_end_of(b: u32, first: u32, thread: u32) -> u32 {
     for (var i = 0u; i < ROWS; i += 1u) {
       end = max(end, row_keys[i]);
     }
-    found_key = end;
+    found_key.x = end;
   }
-  return workgroupUniformLoad(&found_key);
+  return workgroupUniformLoad(&found_key).x;
 }
 
 fn weights_at(at: vec4<u32>, i: u32, lane: u32, key: u32, first_query: u32, back: vec3<f32>) -> vec4<f32> {

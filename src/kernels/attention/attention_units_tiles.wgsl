@@ -6,8 +6,8 @@
 // from four rows to the next, so that the 32 lanes read 32 banks), and `weights` takes what they make of them, as halves, the left operand
 // of the second product.
 //
-// Vulkan wants the first value of a block, and the distance of its rows, at multiples of 16 bytes: with rows of 34 floats an H200 stored
-// elsewhere and gave NaN.
+// Vulkan wants the first value of a block, and the distance of its rows, at multiples of 16 bytes; so every variable of workgroup memory
+// is a multiple of 16 bytes long, whatever order they are laid out in.
 
 struct Params {
   length: u32,       // T
@@ -48,7 +48,7 @@ var<workgroup> tile: array<f16, SLOTS * SLOT>;
 var<workgroup> staging: array<f32, 2560>;
 var<workgroup> weights: array<f16, 2560>;
 var<workgroup> row_keys: array<u32, ROWS>;
-var<workgroup> found_key: u32;
+var<workgroup> found_key: vec4<u32>;  // the first: a variable of four bytes would move those behind it
 
 // The first key that query row `row` of batch entry b sees; NO_KEY when it sees none.
 fn lowest_key(b: u32, row: u32) -> u32 {
@@ -73,9 +73,9 @@ fn first_tile_of(b: u32, first: u32, thread: u32) -> u32 {
     for (var i = 0u; i < ROWS; i += 1u) {
       lowest = min(lowest, row_keys[i]);
     }
-    found_key = lowest / COLUMNS * COLUMNS;
+    found_key.x = lowest / COLUMNS * COLUMNS;
   }
-  return workgroupUniformLoad(&found_key);
+  return workgroupUniformLoad(&found_key).x;
 }
 
 // A tile of 32 rows on its way to workgroup memory: a thread has eight values of two rows, 16 rows apart.
