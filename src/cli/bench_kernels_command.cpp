@@ -138,7 +138,7 @@ void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progre
   settings.device.kernel_files = train::read_kernel_files(settings.kernel_files);
   settings.device.rounds_factors = settings.precision != name_of(kernels::MatMulPrecision::Highest);
   const std::unique_ptr<device::Device> device = open_device_and_say(settings.device);
-  const bool is_fast = device->info().backend == device::Backend::WebGpu && !device->info().is_software;
+  const bool is_fast = device->info().is_hardware_gpu();
   if (settings.bytes == 0) settings.bytes = int64_t{is_fast ? 256 : 16} << 20;
   check(settings.bytes >= 1 << 20 && settings.bytes <= int64_t{1} << 31,
         "bench kernels: --bytes is {}; pass 1MiB to 2GiB", settings.bytes);

@@ -49,7 +49,7 @@ void pick_batch(device::Device& device, TrainSettings& settings, int64_t validat
   } else if (steps > 0) {
     micro = std::max<int64_t>(1, (rows + steps / 2) / steps);
   } else {
-    const bool is_gpu = device.info().backend == device::Backend::WebGpu && !device.info().is_software;
+    const bool is_gpu = device.info().is_hardware_gpu();
     const int64_t enough = std::max<int64_t>(1, (is_gpu ? kEnoughForGpu : kEnoughForCpu) / settings.max_length);
     settings.gradient_accumulation_steps = 2;  // so that the search counts what accumulating takes
     const int64_t fits = largest_micro_batch(device, settings, validation_blocks, std::min(rows, enough), 0.9);
