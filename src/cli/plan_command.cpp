@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -126,10 +127,10 @@ void print_memory(const DevicePlan& plan) {
     if (!memory.fits()) print("  does not fit\n");
   }
   if (plan.largest_micro_batch > 0) {
-    print("  the largest micro-batch that fits: {} rows of {} tokens\n", plan.largest_micro_batch,
-          plan.settings.max_length);
+    print("  the largest micro-batch that fits: {} of {}\n", counted(plan.largest_micro_batch, "row"),
+          counted(plan.settings.max_length, "token"));
   } else {
-    print("  not even a micro-batch of one row of {} tokens fits\n", plan.settings.max_length);
+    print("  not even a micro-batch of one row of {} fits\n", counted(plan.settings.max_length, "token"));
   }
 }
 
@@ -137,19 +138,18 @@ void print_time(const train::TimePlan& time, const train::TrainSettings& setting
   print("  a step: {:.2f} ms, {:.0f} tok/s, {:.4g} GFLOP, {:.0f} % of the {:.1f} GFLOP/s that a product reaches here\n",
         time.seconds_per_step * 1e3, time.tokens_per_second, time.flops_per_step * 1e-9, 100 * time.mfu,
         time.matmul_peak * 1e-9);
-  print("  {} steps: {}, of which {} evaluation{} {}, {} sample{} {}, {} checkpoint{} {}\n", settings.max_steps,
-        duration(time.seconds), time.evaluations, time.evaluations == 1 ? "" : "s",
-        duration(time.seconds_per_evaluation * static_cast<double>(time.evaluations)), time.samples,
-        time.samples == 1 ? "" : "s", duration(time.seconds_per_sample * static_cast<double>(time.samples)),
-        time.checkpoints, time.checkpoints == 1 ? "" : "s",
+  print("  {}: {}, of which {} {}, {} {}, {} {}\n", counted(settings.max_steps, "step"), duration(time.seconds),
+        counted(time.evaluations, "evaluation"),
+        duration(time.seconds_per_evaluation * static_cast<double>(time.evaluations)), counted(time.samples, "sample"),
+        duration(time.seconds_per_sample * static_cast<double>(time.samples)), counted(time.checkpoints, "checkpoint"),
         duration(time.seconds_per_checkpoint * static_cast<double>(time.checkpoints)));
 }
 
 void print_plans(const std::vector<DevicePlan>& plans) {
   for (const DevicePlan& plan : plans) {
-    print("{}{}, {} x {} rows of {} tokens a step:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "",
-          plan.device, plan.settings.gradient_accumulation_steps, plan.settings.per_device_train_batch_size,
-          plan.settings.max_length);
+    print("{}{}, {} x {} of {} a step:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "", plan.device,
+          plan.settings.gradient_accumulation_steps, counted(plan.settings.per_device_train_batch_size, "row"),
+          counted(plan.settings.max_length, "token"));
     print_memory(plan);
     if (plan.time) print_time(*plan.time, plan.settings);
   }

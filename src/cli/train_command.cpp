@@ -1,6 +1,7 @@
 // Flags of training are the table of settings; progress on stderr, the last sample on stdout.
 #include "cli/train_command.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -100,10 +101,11 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
           result.unigram_loss, std::abs(under), under >= 0 ? "under" : "over");
   }
   for (const train::Sample& sample : result.samples) {
-    print("a sample (its longest run that stands in the training text: {} of {} tokens):\n{}\n\n", sample.longest_copy,
-          sample.tokens, sample.text);
+    print("a sample (its longest run that stands in the training text: {} of {}):\n{}\n\n", sample.longest_copy,
+          counted(sample.tokens, "token"), sample.text);
   }
-  print("{} steps of training lie in {}\n{}", result.step, settings.output_dir, next_commands(settings.output_dir));
+  print("{} of training {} in {}\n{}", counted(result.step, "step"), result.step == 1 ? "lies" : "lie",
+        settings.output_dir, next_commands(settings.output_dir));
 }
 
 void run_train(const CLI::App& command, const TrainArguments& arguments) {
@@ -124,7 +126,8 @@ void run_train(const CLI::App& command, const TrainArguments& arguments) {
     log_info("{}: the run was stopped early at step {}; nothing is left to do (a larger --patience goes on)",
              settings.output_dir, result.step);
   } else if (result.was_finished) {
-    log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
+    log_info("{}: the run has its {} already; nothing is left to do", settings.output_dir,
+             counted(result.step, "step"));
   }
   print_result(arguments, settings, result);
 }
