@@ -181,7 +181,8 @@ void add_bench_kernels_command(CLI::App& bench) {
   add_device_options(*command, settings->device);
   read_environment(*command);
   command->footer("Example:\n  athanor bench kernels --filter matmul --device webgpu");
-  command->callback([settings, command] { run_bench_kernels(*settings, make_progress_sink(is_quiet(*command))); });
+  command->callback(
+      [settings, command] { run_bench_kernels(*settings, make_passing_progress_sink(is_quiet(*command))); });
 }
 
 }  // namespace athanor::cli
