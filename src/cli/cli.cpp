@@ -70,6 +70,15 @@ std::string full_name(const CLI::App& command) {
                                          : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
+/// What a command refuses in the name of `train`, whose settings it shares, is said in its own.
+std::string in_own_name(const CLI::App& app, std::string what) {
+  constexpr std::string_view kTrain = "train: ";
+  const CLI::App& command = named_command(app);
+  if (command.get_parent() == nullptr || !what.starts_with(kTrain)) return what;
+  const std::string name = full_name(command).substr(app.get_name().size() + 1);
+  return what.replace(0, kTrain.size(), name + ": ");
+}
+
 int say_error(std::string_view what) {
   // A line of its own even when a library's message has several, behind what was printed.
   std::string line(what);
@@ -121,7 +130,7 @@ int run_guarded(CLI::App& app, int argc, const char* const* argv) {
     if (error.code() == std::errc::broken_pipe) return kDone;
     return say_error(error.what());
   } catch (const std::exception& error) {
-    return say_error(error.what());
+    return say_error(in_own_name(app, error.what()));
   }
 }
 
