@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/nearest_name.h"
 #include "cli/bench_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
@@ -27,6 +28,7 @@
 #include "cli/show_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
+#include "train/settings.h"
 
 namespace athanor::cli {
 
@@ -111,9 +113,34 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+/// The variables that options of the command and of those below it read.
+void collect_variables(const CLI::App& command, std::vector<std::string>& names) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_envname().empty()) names.push_back(option->get_envname());
+  }
+  for (const CLI::App* below : command.get_subcommands({})) collect_variables(*below, names);
+}
+
+/// A misspelt variable would say nothing to anybody.
+void warn_of_unknown_variables(const CLI::App& app) {
+  const std::vector<std::string> set = environment_names("ATHANOR_");
+  if (set.empty()) return;
+  std::vector<std::string> known = {"ATHANOR_WEBGPU_LIBRARY", "ATHANOR_FAULT"};
+  for (const train::SettingKey& key : train::setting_keys()) known.push_back(key.environment_name());
+  collect_variables(app, known);
+  for (const std::string& name : set) {
+    if (name.starts_with("ATHANOR_TEST_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = nearest_name(name, known);
+    log_warning(
+        "${} is not known and says nothing; {}", name,
+        nearest.empty() ? "`athanor train --help` names the settings" : fmt::format("did you mean ${}?", nearest));
+  }
+}
+
 /// What commands throw becomes a code here.
 int run_guarded(CLI::App& app, int argc, const char* const* argv) {
   try {
+    warn_of_unknown_variables(app);
     const int code = parse_and_run(app, argc, argv);
     flush_output();
     return code;
