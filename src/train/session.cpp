@@ -122,7 +122,7 @@ class RunDraft {
 
 void remove_unfinished_files(const RunFolder& run) {
   for (const std::string& name : remove_unfinished(run.path()))
-    log_info("{}: {} was not finished when its process was killed; it is removed", run.path().string(), name);
+    log_debug("{}: {} was not finished when its process was ended; it is removed", run.path().string(), name);
 }
 
 /// The stable checkpoint of a warmup_stable_decay run whose schedule is stretched: the decay is taken back.
