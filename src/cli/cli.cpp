@@ -25,6 +25,7 @@
 #include "cli/kernels_command.h"
 #include "cli/output.h"
 #include "cli/plan_command.h"
+#include "cli/settings_command.h"
 #include "cli/show_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
@@ -38,6 +39,7 @@ namespace {
 void add_commands(CLI::App& app) {
   add_tokenizer_command(app);
   add_data_command(app);
+  add_settings_command(app);
   add_plan_command(app);
   add_train_command(app);
   add_eval_command(app);
