@@ -5,6 +5,12 @@ find_package(GTest 1.12 REQUIRED)
 set(mesa "${ATHANOR_DEPS}/mesa/lavapipe_icd.json")
 set(libraries "${ATHANOR_DEPS}/webgpu/lib")
 
+# Tests ask for more memory than there is; the sanitizers are to refuse it as the system does, not to end the program.
+set(sanitizer_options "")
+if(ATHANOR_SANITIZE)
+  set(sanitizer_options ";ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
+endif()
+
 function(athanor_test_program name layer)
   add_executable(${name} ${ARGN})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/tests" "${CMAKE_BINARY_DIR}/generated")
@@ -17,14 +23,14 @@ endfunction()
 # Plain: one ctest entry. Devices: one entry a device.
 function(athanor_add_test name program)
   add_test(NAME ${name} COMMAND ${program} ${ARGN} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT "ATHANOR_TEST_DEVICE=cpu")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT "ATHANOR_TEST_DEVICE=cpu${sanitizer_options}")
 endfunction()
 function(athanor_add_device_tests name program)
   athanor_add_test(${name}.cpu ${program} ${ARGN})
   foreach(runtime wgpu_native webgpu_dawn)
     add_test(NAME ${name}.${runtime} COMMAND ${program} ${ARGN} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
     set_tests_properties(${name}.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
-      "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}")
+      "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}${sanitizer_options}")
   endforeach()
 endfunction()
 

@@ -322,7 +322,7 @@ def check_other_models(judge, generate, resume):
     shutil.rmtree(run / "checkpoint-4")
     shutil.copytree(other / "checkpoint-4", run / "checkpoint-4")
     judge.refuse("resuming a checkpoint of another model", resume(run), "checkpoint-4", "two models")
-    judge.refuse("resuming as another model", resume(judge.run, "--model-config.hidden-size", 32), "two models")
+    judge.refuse("resuming as another model", resume(judge.run, "--model-config.hidden-size", 32), "model_config.hidden_size is 32", "was begun with")
     judge.refuse("resuming with another seed", resume(judge.run, "--seed", 9), "seed 1", "9")
     model = judge.folder / "model"
     shutil.copytree(judge.run / "checkpoint-4", model)

@@ -5,6 +5,8 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace athanor {
 
@@ -26,6 +28,8 @@ std::string cpu_name();
 std::filesystem::path executable_folder();
 /// $XDG_CACHE_HOME/athanor, else ~/.cache/athanor, or the system's own place for caches.
 std::filesystem::path cache_folder();
+/// Names of the variables in this process's environment that begin so.
+std::vector<std::string> environment_names(std::string_view prefix);
 /// Seconds of a steady clock.
 double now_seconds();
 

@@ -20,6 +20,8 @@
 #include "base/error.h"
 #include "base/host.h"
 
+extern char** environ;
+
 namespace athanor {
 namespace {
 
@@ -158,6 +160,15 @@ fs::path executable_folder() {
   check(!error, "host: /proc/self/exe, which tells where this program lies, cannot be read: {}", error.message());
   return path.parent_path();
 #endif
+}
+
+std::vector<std::string> environment_names(std::string_view prefix) {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (text.starts_with(prefix)) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
 }
 
 fs::path cache_folder() {

@@ -59,6 +59,13 @@ TEST(Host, CacheFolderFollowsTheEnvironment) {
   EXPECT_TRUE(cache_folder().string().starts_with("/home/somebody/"));
 }
 
+TEST(Host, ListsTheVariablesThatBeginSo) {
+  const Variable variable("ATHANOR_TEST_NAMES");
+  ::setenv("ATHANOR_TEST_NAMES", "a=b", 1);
+  EXPECT_EQ(environment_names("ATHANOR_TEST_NAM"), std::vector<std::string>{"ATHANOR_TEST_NAMES"});
+  EXPECT_TRUE(environment_names("ATHANOR_TEST_NAMES_").empty());
+}
+
 TEST(Host, TheClockGoesForward) {
   const double start = now_seconds();
   while (now_seconds() == start) {

@@ -67,6 +67,19 @@ fs::path executable_folder() {
   return fs::path(path).parent_path();
 }
 
+std::vector<std::string> environment_names(std::string_view prefix) {
+  std::vector<std::string> names;
+  char* const block = GetEnvironmentStringsA();
+  if (block == nullptr) return names;
+  // Texts one behind the other, the last one empty.
+  for (const char* entry = block; *entry != '\0'; entry += std::string_view(entry).size() + 1) {
+    const std::string_view text(entry);
+    if (text.starts_with(prefix)) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  FreeEnvironmentStringsA(block);
+  return names;
+}
+
 fs::path cache_folder() {
   for (const wchar_t* name : {L"XDG_CACHE_HOME", L"LOCALAPPDATA"}) {
     const wchar_t* text = _wgetenv(name);

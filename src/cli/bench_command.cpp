@@ -1,6 +1,7 @@
 // `athanor bench train`: tokens a second, milliseconds a step by kernel, share of the device's own matmul peak, memory.
 #include "cli/bench_command.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "cli/bench_kernels_command.h"
 #include "cli/bench_settings.h"
@@ -53,7 +54,8 @@ nlohmann::ordered_json as_json(const train::TrainBench& bench, const device::Dev
 
 void print_table(const train::TrainBench& bench) {
   constexpr double kMiB = 1048576;
-  print("{:.2f} M weights, {} tokens a step\n", static_cast<double>(bench.num_weights) * 1e-6, bench.tokens_per_step);
+  print("{:.2f} M weights, {} a step\n", static_cast<double>(bench.num_weights) * 1e-6,
+        counted(bench.tokens_per_step, "token"));
   print("{:.0f} tok/s, {:.2f} ms a step, {:.1f} GFLOP/s = {:.0f} % of the {:.1f} GFLOP/s that a matmul reaches here\n",
         bench.tokens_per_second, bench.seconds_per_step * 1e3, bench.flops_per_second * 1e-9,
         100 * bench.flops_per_second / bench.matmul_peak, bench.matmul_peak * 1e-9);

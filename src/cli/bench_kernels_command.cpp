@@ -138,7 +138,7 @@ void run_bench_kernels(BenchKernelsSettings settings, const ProgressSink& progre
   settings.device.kernel_files = train::read_kernel_files(settings.kernel_files);
   settings.device.rounds_factors = settings.precision != name_of(kernels::MatMulPrecision::Highest);
   const std::unique_ptr<device::Device> device = open_device_and_say(settings.device);
-  const bool is_fast = device->info().backend == device::Backend::WebGpu && !device->info().is_software;
+  const bool is_fast = device->info().is_hardware_gpu();
   if (settings.bytes == 0) settings.bytes = int64_t{is_fast ? 256 : 16} << 20;
   check(settings.bytes >= 1 << 20 && settings.bytes <= int64_t{1} << 31,
         "bench kernels: --bytes is {}; pass 1MiB to 2GiB", settings.bytes);
@@ -181,7 +181,8 @@ void add_bench_kernels_command(CLI::App& bench) {
   add_device_options(*command, settings->device);
   read_environment(*command);
   command->footer("Example:\n  athanor bench kernels --filter matmul --device webgpu");
-  command->callback([settings, command] { run_bench_kernels(*settings, make_progress_sink(is_quiet(*command))); });
+  command->callback(
+      [settings, command] { run_bench_kernels(*settings, make_passing_progress_sink(is_quiet(*command))); });
 }
 
 }  // namespace athanor::cli

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/nearest_name.h"
 #include "cli/bench_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
@@ -24,9 +25,11 @@
 #include "cli/kernels_command.h"
 #include "cli/output.h"
 #include "cli/plan_command.h"
+#include "cli/settings_command.h"
 #include "cli/show_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
+#include "train/settings.h"
 
 namespace athanor::cli {
 
@@ -36,6 +39,7 @@ namespace {
 void add_commands(CLI::App& app) {
   add_tokenizer_command(app);
   add_data_command(app);
+  add_settings_command(app);
   add_plan_command(app);
   add_train_command(app);
   add_eval_command(app);
@@ -70,6 +74,15 @@ std::string full_name(const CLI::App& command) {
                                          : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
+/// What a command refuses in the name of `train`, whose settings it shares, is said in its own.
+std::string in_own_name(const CLI::App& app, std::string what) {
+  constexpr std::string_view kTrain = "train: ";
+  const CLI::App& command = named_command(app);
+  if (command.get_parent() == nullptr || !what.starts_with(kTrain)) return what;
+  const std::string name = full_name(command).substr(app.get_name().size() + 1);
+  return what.replace(0, kTrain.size(), name + ": ");
+}
+
 int say_error(std::string_view what) {
   // A line of its own even when a library's message has several, behind what was printed.
   std::string line(what);
@@ -102,9 +115,34 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+/// The variables that options of the command and of those below it read.
+void collect_variables(const CLI::App& command, std::vector<std::string>& names) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_envname().empty()) names.push_back(option->get_envname());
+  }
+  for (const CLI::App* below : command.get_subcommands({})) collect_variables(*below, names);
+}
+
+/// A misspelt variable would say nothing to anybody.
+void warn_of_unknown_variables(const CLI::App& app) {
+  const std::vector<std::string> set = environment_names("ATHANOR_");
+  if (set.empty()) return;
+  std::vector<std::string> known = {"ATHANOR_WEBGPU_LIBRARY", "ATHANOR_FAULT"};
+  for (const train::SettingKey& key : train::setting_keys()) known.push_back(key.environment_name());
+  collect_variables(app, known);
+  for (const std::string& name : set) {
+    if (name.starts_with("ATHANOR_TEST_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = nearest_name(name, known);
+    log_warning(
+        "${} is not known and says nothing; {}", name,
+        nearest.empty() ? "`athanor train --help` names the settings" : fmt::format("did you mean ${}?", nearest));
+  }
+}
+
 /// What commands throw becomes a code here.
 int run_guarded(CLI::App& app, int argc, const char* const* argv) {
   try {
+    warn_of_unknown_variables(app);
     const int code = parse_and_run(app, argc, argv);
     flush_output();
     return code;
@@ -121,7 +159,7 @@ int run_guarded(CLI::App& app, int argc, const char* const* argv) {
     if (error.code() == std::errc::broken_pipe) return kDone;
     return say_error(error.what());
   } catch (const std::exception& error) {
-    return say_error(error.what());
+    return say_error(in_own_name(app, error.what()));
   }
 }
 

@@ -111,6 +111,36 @@ TEST(CommandLine, APathThatTheSystemRefusesIsNamedWithTheReason) {
 }
 #endif
 
+#ifndef _WIN32
+TEST(CommandLine, AMisspeltVariableIsNamedWithTheNearestOne) {
+  ::setenv("ATHANOR_MAX_STEP", "3", 1);
+  ::setenv("ATHANOR_COLOUR_OF_THE_SKY", "blue", 1);
+  const std::string err = run_line({"--version"}).err;
+  ::unsetenv("ATHANOR_MAX_STEP");
+  ::unsetenv("ATHANOR_COLOUR_OF_THE_SKY");
+  EXPECT_NE(err.find("$ATHANOR_MAX_STEP is not known and says nothing; did you mean $ATHANOR_MAX_STEPS?"),
+            std::string::npos)
+      << err;
+  EXPECT_NE(err.find("$ATHANOR_COLOUR_OF_THE_SKY is not known"), std::string::npos) << err;
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 2) << err;
+}
+
+TEST(CommandLine, AVariableThatSomeCommandReadsIsKnown) {
+  for (const char* name : {"ATHANOR_MAX_STEPS", "ATHANOR_CTX_SIZE", "ATHANOR_MODEL_CONFIG_HIDDEN_SIZE"})
+    ::setenv(name, "8", 1);
+  EXPECT_EQ(run_line({"--version"}).err, "");
+  for (const char* name : {"ATHANOR_MAX_STEPS", "ATHANOR_CTX_SIZE", "ATHANOR_MODEL_CONFIG_HIDDEN_SIZE"})
+    ::unsetenv(name);
+}
+#endif
+
+TEST(CommandLine, WhatPlanRefusesIsSaidInItsName) {
+  const Outcome outcome = run_line({"plan", "x", "--depth", "65"});
+  EXPECT_EQ(outcome.code, kFailed);
+  EXPECT_TRUE(outcome.err.starts_with("error: plan: depth is 65")) << outcome.err;
+  EXPECT_TRUE(run_line({"train", "x", "-o", "y", "--depth", "65"}).err.starts_with("error: train: depth is 65"));
+}
+
 TEST(CommandLine, HelpIsOnStdoutWithAnExample) {
   Outcome outcome = run_line({"--help"});
   EXPECT_EQ(outcome.code, kDone);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -49,7 +50,7 @@ void prepare(const PrepareOptions& options) {
   if (const std::string skipped = files.skipped_text(); !skipped.empty()) log_info("{}", skipped);
   const data::EncodedTexts encoded =
       data::encode_to_file(files, options.text, tokenizer, options.threads, options.output);
-  if (encoded.empty_documents > 0) log_info("{} documents are empty and left out", encoded.empty_documents);
+  if (encoded.empty_documents > 0) log_info("left out as empty: {}", counted(encoded.empty_documents, "document"));
   const data::TokenData tokens = data::TokenData::open(options.output);
   if (options.json) {
     nlohmann::ordered_json report = report_of(options.output, tokens);
@@ -58,8 +59,8 @@ void prepare(const PrepareOptions& options) {
     write_output(report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
-  write_output(fmt::format("{}: {} tokens in {} document{}, {:.2f} bytes a token\n", options.output,
-                           tokens.num_tokens(), tokens.num_documents(), tokens.num_documents() == 1 ? "" : "s",
+  write_output(fmt::format("{}: {} in {}, {:.2f} bytes a token\n", options.output,
+                           counted(tokens.num_tokens(), "token"), counted(tokens.num_documents(), "document"),
                            static_cast<double>(encoded.text_bytes) / static_cast<double>(tokens.num_tokens())));
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/os_file.h"
 #include "cli/cli.h"
@@ -186,8 +187,9 @@ std::string quoted(const std::string& text) {
 
 void print_epochs(const Verdict& verdict) {
   for (size_t i = 0; i < verdict.epochs.size(); ++i) {
-    print("  {:<14}{:.2f} times through {} in {} steps of {} tokens\n", i == 0 ? "epochs" : "", verdict.epochs[i],
-          verdict.epochs.size() == 1 ? "the text" : verdict.sources[i].name, verdict.max_steps, verdict.tokens_a_step);
+    print("  {:<14}{:.2f} times through {} in {} of {}\n", i == 0 ? "epochs" : "", verdict.epochs[i],
+          verdict.epochs.size() == 1 ? "the text" : verdict.sources[i].name, counted(verdict.max_steps, "step"),
+          counted(verdict.tokens_a_step, "token"));
   }
 }
 
@@ -202,11 +204,11 @@ void print_verdict(const Verdict& verdict) {
         report.longest, report.median);
   if (verdict.sources.size() > 1) {
     for (const data::TokenSource& source : verdict.sources)
-      print("    {:<12}{} documents\n", source.name, source.documents);
+      print("    {:<12}{}\n", source.name, counted(source.documents, "document"));
   }
-  print("  copies        {} documents, {} tokens\n", report.copies, report.copied_tokens);
-  print("  training      {} tokens, {} rows of {} an epoch, packing {}\n", verdict.train_tokens, verdict.rows_an_epoch,
-        verdict.length, verdict.packing);
+  print("  copies        {}, {}\n", counted(report.copies, "document"), counted(report.copied_tokens, "token"));
+  print("  training      {}, {} of {} an epoch, packing {}\n", counted(verdict.train_tokens, "token"),
+        counted(verdict.rows_an_epoch, "row"), verdict.length, verdict.packing);
   if (verdict.num_weights > 0) {
     print("  model         {} weights: {:.2f} tokens a weight ({} are usual)\n", verdict.num_weights,
           verdict.tokens_a_weight(), kTokensAWeight);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -182,8 +183,8 @@ void print_limits(const device::DeviceInfo& info) {
   print("  memory: {}; largest buffer {}, largest binding {}\n", human_bytes(info.memory_bytes),
         human_bytes(info.max_buffer_bytes), human_bytes(info.max_binding_bytes));
   if (info.backend == device::Backend::Cpu) return;
-  print("  workgroups: {} of memory, {} threads\n", human_bytes(info.workgroup_memory_bytes),
-        info.max_threads_per_workgroup);
+  print("  workgroups: {} of memory, {}\n", human_bytes(info.workgroup_memory_bytes),
+        counted(info.max_threads_per_workgroup, "thread"));
 }
 
 void print_check(const DeviceCheck& check) {
@@ -196,16 +197,17 @@ void print_check(const DeviceCheck& check) {
   for (const KernelCheck& kernel : check.kernels) {
     const std::string_view verdict = kernel.failed == 0 ? "ok" : "FAIL";
     if (!kernel.error.empty()) {
-      print("  {:<5} {:<28} {} of {} cases: {}\n", verdict, kernel.kernel, kernel.failed, kernel.cases, kernel.error);
+      print("  {:<5} {:<28} {} of {}: {}\n", verdict, kernel.kernel, kernel.failed, counted(kernel.cases, "case"),
+            kernel.error);
       continue;
     }
     if (!kernel.file.empty()) print("  {} in the place of {}:\n", kernel.file, kernel.kernel);
-    print("  {:<5} {:<28} error {:.1e}, allowed {:.1e} ({} case{}{})\n", verdict, kernel.kernel,
-          kernel.worst.largest_error, kernel.worst.allowed_error, kernel.cases, kernel.cases == 1 ? "" : "s",
+    print("  {:<5} {:<28} error {:.1e}, allowed {:.1e} ({}{})\n", verdict, kernel.kernel, kernel.worst.largest_error,
+          kernel.worst.allowed_error, counted(kernel.cases, "case"),
           kernel.failed == 0 ? ""
                              : fmt::format(", {} wrong; {}: {}", kernel.failed, kernel.worst_case, kernel.worst.where));
   }
-  print("  {} kernels in {:.1f} s\n", check.kernels.size(), check.seconds);
+  print("  {} in {:.1f} s\n", counted(check.kernels.size(), "kernel"), check.seconds);
 }
 
 ordered_json to_json(const DeviceCheck& check) {
@@ -308,8 +310,8 @@ void run_doctor(const DoctorSettings& settings, bool has_device, const ProgressS
             [&](const kernels::KernelInfo& kernel) { return kernel.name.find(settings.filter) != std::string::npos; }),
         "doctor: no kernel's name holds \"{}\"; `athanor kernels` lists them", settings.filter);
   if (!settings.json) {
-    print("athanor {}\nsystem: {}, {}, {}, {} threads, {} memory\nBLAS: {}\n", ATHANOR_VERSION, system_name(),
-          processor_family(), cpu_name(), available_threads(), human_bytes(total_memory_bytes()),
+    print("athanor {}\nsystem: {}, {}, {}, {}, {} memory\nBLAS: {}\n", ATHANOR_VERSION, system_name(),
+          processor_family(), cpu_name(), counted(available_threads(), "thread"), human_bytes(total_memory_bytes()),
           device::cpu::blas_description());
   }
   const device::DeviceList list = devices_to_check(settings, has_device);
@@ -356,7 +358,7 @@ void add_doctor_command(CLI::App& app) {
   const CLI::Option* device = command->get_option("--device");
   command->callback([settings, command, device] {
     settings->device.kernel_files = train::read_kernel_files(settings->kernel_files);
-    run_doctor(*settings, device->count() > 0, make_progress_sink(is_quiet(*command)));
+    run_doctor(*settings, device->count() > 0, make_passing_progress_sink(is_quiet(*command)));
   });
 }
 

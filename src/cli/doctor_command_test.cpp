@@ -38,6 +38,8 @@ TEST(DoctorCommand, PrintsOneLineAKernel) {
   for (const char* part : {"system: ", "BLAS: OpenBLAS", "device: the CPU", "features: "}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
   }
+  EXPECT_EQ(outcome.out.find("MAX_THREADS"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");  // progress is for terminals
 }
 
 TEST(DoctorCommand, FailsForADeviceThatIsNotThere) {

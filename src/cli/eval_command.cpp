@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -166,6 +167,8 @@ ordered_json as_json(const EvalArguments& arguments, const generate::ModelSource
     entry["questions"] = task.score.questions;
     entry["accuracy"] = share(task.score.right, task.score.questions);
     entry["accuracy_normalized"] = share(task.score.right_normalized, task.score.questions);
+    entry["chance"] = task.score.chance / static_cast<double>(task.score.questions);
+    entry["shortened_questions"] = task.score.shortened;
     object["tasks"].push_back(entry);
   }
   return object;
@@ -187,16 +190,23 @@ void print_results(const EvalArguments& arguments, const Results& results) {
             arguments.copied_run);
   }
   for (const TaskResult& task : results.tasks) {
-    print("{}: {} questions, {:.2f} % right by likelihood, {:.2f} % by likelihood a byte\n", task.path,
-          task.score.questions, 100 * share(task.score.right, task.score.questions),
-          100 * share(task.score.right_normalized, task.score.questions));
+    print("{}: {}, {:.2f} % right by likelihood, {:.2f} % by likelihood a byte, {:.2f} % by chance\n", task.path,
+          counted(task.score.questions, "question"), 100 * share(task.score.right, task.score.questions),
+          100 * share(task.score.right_normalized, task.score.questions),
+          100 * task.score.chance / static_cast<double>(task.score.questions));
+    if (task.score.shortened > 0)
+      log_warning("{}: {} too long for the model's context and lost {}", task.path,
+                  task.score.shortened == 1 ? "1 question was" : fmt::format("{} questions were", task.score.shortened),
+                  task.score.shortened == 1 ? "its beginning" : "their beginnings");
   }
 }
 
 void run_eval(const EvalArguments& arguments) {
   check(!arguments.files.empty() || !arguments.tasks.empty(),
         "eval: no text and no task; name text files, folders or --task FILE");
-  check(arguments.copied_run >= 1, "eval: --copied-run {}: pass at least 1", arguments.copied_run);
+  constexpr int64_t kLongestRun = 1'000'000'000;  // above any text; larger numbers are slips
+  check(arguments.copied_run >= 1 && arguments.copied_run <= kLongestRun, "eval: --copied-run is {}; pass 1 to {}",
+        arguments.copied_run, kLongestRun);
   const generate::ModelSource source = generate::find_model(arguments.model, arguments.checkpoint);
   const std::unique_ptr<device::Device> device = open_device_and_say(arguments.device);
   if (source.step) {

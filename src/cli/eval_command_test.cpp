@@ -140,6 +140,22 @@ TEST_F(EvalCommand, ChoicesAreScoredBehindTheirQuestionByBothSums) {
   EXPECT_EQ(eval_json({"--task", folder_.put("byte.jsonl", by_byte).string()})["tasks"][0]["accuracy_normalized"], 1.0);
 }
 
+TEST_F(EvalCommand, SaysWhatChanceGivesAndHowManyQuestionsWereShortened) {
+  const std::string task =
+      json({{"question", "One"}, {"choices", {"two", "three"}}, {"answer", 0}}).dump() + "\n" +
+      json({{"question", std::string(100, 'a')}, {"choices", {"b", "c", "d", "e"}}, {"answer", 1}}).dump() + "\n";
+  const std::string file = folder_.put("task.jsonl", task).string();
+  const json result = eval_json({"--task", file});
+  EXPECT_DOUBLE_EQ(result["tasks"][0]["chance"].get<double>(), 0.375);
+  EXPECT_EQ(result["tasks"][0]["shortened_questions"], 1);
+  const Outcome outcome = eval({"--task", file});
+  EXPECT_NE(outcome.out.find("2 questions, "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("37.50 % by chance"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("1 question was too long for the model's context and lost its beginning"),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(EvalCommand, PrintsALineAFileAndOneTogether) {
   const Outcome outcome = eval({folder_.put("a.txt", "one").string(), folder_.put("b.txt", "two three").string()});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
@@ -156,9 +172,12 @@ TEST_F(EvalCommand, RefusesInOneLineWithOne) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{}, "no text and no task"},
       {{text, "-c", "65"}, "a context of 65 tokens, but the model's is 64"},
+      {{text, "-c", "-1"}, "a context of -1 tokens; pass 1 to 64, or 0 for the model's"},
       {{text, "-c", "8", "--stride", "9"}, "a stride of 9"},
+      {{text, "-c", "8", "--stride", "-9"}, "a stride of -9 tokens; pass 1 to 8"},
       {{text, "--batch-size", "0"}, "0 windows at once"},
-      {{text, "--copied-run", "0"}, "--copied-run 0"},
+      {{text, "--copied-run", "0"}, "--copied-run is 0; pass 1 to"},
+      {{text, "--copied-run", "99999999999999999999"}, "--copied-run is 9223372036854775807; pass 1 to"},
       {{(folder_ / "none").string()}, "there is no file or folder"},
       {{folder_.put("empty.txt", "").string()}, "is empty"},
       {task("1.jsonl", "{"), "line 2: this is no JSON object"},

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "cli/bench_settings.h"
 #include "cli/output.h"
 #include "kernels/kernel_info.h"
@@ -46,8 +47,9 @@ std::string operands_of(const kernels::NotedLaunch& launch, std::string_view acc
 
 void print_step(const train::ExplainedStep& step) {
   const std::vector<kernels::KernelInfo> table = kernels::all_kernels();
-  print("One training step: {:.2f} M weights, {} tokens, {} launches, {:.3f} ms when each is timed by itself\n\n",
-        static_cast<double>(step.num_weights) * 1e-6, step.tokens, step.launches.size(), step.milliseconds);
+  print("One training step: {:.2f} M weights, {}, {}, {:.3f} ms when each is timed by itself\n\n",
+        static_cast<double>(step.num_weights) * 1e-6, counted(step.tokens, "token"),
+        counted(step.launches.size(), "launch", "launches"), step.milliseconds);
   print("{:>4}  {:<28} {:>9} {:>6} {:>10} {:>10}\n", "", "kernel", "ms", "%", "MFLOP", "MB");
   for (size_t i = 0; i < step.launches.size(); ++i) {
     const kernels::NotedLaunch& launch = step.launches[i].launch;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/counted.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -132,15 +133,16 @@ int64_t context_length(const GenerateSettings& settings, const nn::LlamaConfig& 
 }
 
 void say_speed(const generate::GenerateResult& result) {
-  log_info("prompt: {} tokens, {:.1f} tok/s; text: {} tokens, {:.1f} tok/s", result.prompt_tokens,
-           result.prompt_tokens_per_second(), result.tokens.size(), result.decode_tokens_per_second());
+  log_info("prompt: {}, {:.1f} tok/s; text: {}, {:.1f} tok/s", counted(result.prompt_tokens, "token"),
+           result.prompt_tokens_per_second(), counted(result.tokens.size(), "token"),
+           result.decode_tokens_per_second());
 }
 
 void say_why_it_ended(const generate::GenerateResult& result, const GenerateSettings& settings,
                       const nn::LlamaConfig& config) {
   if (result.stop != generate::StopReason::ContextFull) return;
   const int64_t context = settings.context > 0 ? settings.context : config.max_position_embeddings;
-  log_warning("the text ended because the context of {} tokens is full{}", context,
+  log_warning("the text ended because the context of {} is full{}", counted(context, "token"),
               context < config.max_position_embeddings
                   ? fmt::format("; the model can take {}, see --ctx-size", config.max_position_embeddings)
                   : "");

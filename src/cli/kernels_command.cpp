@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
@@ -129,21 +130,31 @@ void print_wgsl(const KernelsSettings& settings, device::Device* device) {
   if (!passes.empty()) log_info("{} has further passes: {}", kernel, joined(passes));
 }
 
-void run_kernels(const KernelsSettings& settings) {
-  // The portable forms are the same everywhere; what else there is depends on the device.
-  const std::unique_ptr<device::Device> device = device::open_device(settings.device);
+/// The portable forms are the same everywhere, so that no device is opened for them; what else there is depends on it. Null: none is asked.
+std::unique_ptr<device::Device> device_to_ask(const KernelsSettings& settings, bool has_device) {
+  if (!has_device && settings.variant.empty()) return nullptr;
+  return device::open_device(settings.device);
+}
+
+void run_kernels(const KernelsSettings& settings, bool has_device) {
+  check(settings.variant.empty() || !settings.wgsl.empty(),
+        "kernels: --variant chooses among the forms of one kernel; add --wgsl NAME");
+  const std::unique_ptr<device::Device> device = device_to_ask(settings, has_device);
   if (!settings.wgsl.empty()) return print_wgsl(settings, device.get());
-  check(settings.variant.empty(), "kernels: --variant chooses among the forms of one kernel; add --wgsl NAME");
   const std::vector<KernelForm> forms = kernels::kernel_forms(device.get());
   const std::vector<kernels::KernelInfo> table = kernels::all_kernels();
   if (!settings.json) {
     for (const kernels::KernelInfo& kernel : table) print_kernel(kernel, forms);
-    print("{} kernels; {}\n", table.size(), device::describe(device->info()));
+    print("{}; {}\n", counted(table.size(), "kernel"),
+          device ? device::describe(device->info())
+                 : "the forms that run on any device (--device auto: those for the best GPU here too)");
     return;
   }
   ordered_json report;
-  report["device"] = device->info().name;
-  report["library"] = device->info().library;
+  if (device) {
+    report["device"] = device->info().name;
+    report["library"] = device->info().library;
+  }
   report["kernels"] = ordered_json::array();
   for (const kernels::KernelInfo& kernel : table) report["kernels"].push_back(kernel_json(kernel, forms));
   write_output(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -164,7 +175,12 @@ void add_kernels_command(CLI::App& app) {
   command->footer(
       "Example:\n  athanor kernels --wgsl matmul_t > mine.wgsl\n  athanor doctor --device webgpu --kernel "
       "matmul_t=mine.wgsl");
-  command->callback([settings] { run_kernels(*settings); });
+  CLI::Option* device = command->get_option("--device");
+  device
+      ->description(
+          "Whose forms: auto (the best GPU, else the CPU), cpu, webgpu or webgpu:N; without it the portable ones")
+      ->default_str("");
+  command->callback([settings, device] { run_kernels(*settings, device->count() > 0); });
 }
 
 }  // namespace athanor::cli

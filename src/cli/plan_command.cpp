@@ -3,11 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "cli/bench_settings.h"
+#include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/scratch_folder.h"
 #include "cli/train_inputs.h"
 #include "train/batch_size.h"
@@ -53,11 +56,13 @@ train::TrainSettings settings_of(const PlanArguments& arguments) {
 }
 
 DevicePlan plan_on(device::Device& device, const train::TrainSettings& settings, int64_t validation_blocks,
-                   double seconds) {
+                   double seconds, const ProgressSink& progress) {
   DevicePlan plan;
   plan.settings = settings;
   plan.device = device.info().name;
   plan.backend = device.info().backend;
+  const auto say = [&](std::string_view what) { progress(fmt::format("plan: {}, on {}", what, plan.device)); };
+  say("what the run would hold");
   const int64_t base = train::host_base_bytes(device);
   try {
     plan.memory = train::plan_memory(device, settings, validation_blocks);
@@ -66,22 +71,28 @@ DevicePlan plan_on(device::Device& device, const train::TrainSettings& settings,
   }
   if (plan.memory && plan.backend == device::Backend::Cpu)
     plan.host_peak_bytes = train::host_peak_bytes(*plan.memory, base);
+  say("the largest micro-batch that fits");
   plan.largest_micro_batch = train::largest_micro_batch(device, settings, validation_blocks);
-  if (plan.memory && plan.memory->fits()) plan.time = train::plan_time(device, settings, validation_blocks, seconds);
+  if (plan.memory && plan.memory->fits()) {
+    say(fmt::format("steps of {} of {}, at least one and for about {:g} s",
+                    counted(train::rows_of_step(settings), "row"), counted(settings.max_length, "token"), seconds));
+    plan.time = train::plan_time(device, settings, validation_blocks, seconds);
+  }
+  progress("");
   return plan;
 }
 
 /// The device that the settings name, and beside a GPU that "auto" found, the CPU. Both plan one model; the batch of a device is its own
 /// where the settings leave it open.
-std::vector<DevicePlan> plan_all(const train::TrainSettings& settings, double seconds,
-                                 const train::PreparedData& data) {
+std::vector<DevicePlan> plan_all(const train::TrainSettings& settings, double seconds, const train::PreparedData& data,
+                                 const ProgressSink& progress) {
   std::vector<DevicePlan> plans;
   const auto plan_with = [&](train::TrainSettings on_device) {
     const std::unique_ptr<device::Device> device = open_device_of(on_device);
     train::resolve_settings(*device, on_device, data, train::MemoryCheck::No);
     const data::Loader loader(data.tokens, train::loader_options(on_device, data));
     if (plans.empty()) log_info("{}", train::plan_text(on_device, data));
-    plans.push_back(plan_on(*device, on_device, loader.validation_blocks(), seconds));
+    plans.push_back(plan_on(*device, on_device, loader.validation_blocks(), seconds, progress));
   };
   plan_with(settings);
   const DevicePlan& first = plans.front();
@@ -126,10 +137,10 @@ void print_memory(const DevicePlan& plan) {
     if (!memory.fits()) print("  does not fit\n");
   }
   if (plan.largest_micro_batch > 0) {
-    print("  the largest micro-batch that fits: {} rows of {} tokens\n", plan.largest_micro_batch,
-          plan.settings.max_length);
+    print("  the largest micro-batch that fits: {} of {}\n", counted(plan.largest_micro_batch, "row"),
+          counted(plan.settings.max_length, "token"));
   } else {
-    print("  not even a micro-batch of one row of {} tokens fits\n", plan.settings.max_length);
+    print("  not even a micro-batch of one row of {} fits\n", counted(plan.settings.max_length, "token"));
   }
 }
 
@@ -137,19 +148,18 @@ void print_time(const train::TimePlan& time, const train::TrainSettings& setting
   print("  a step: {:.2f} ms, {:.0f} tok/s, {:.4g} GFLOP, {:.0f} % of the {:.1f} GFLOP/s that a product reaches here\n",
         time.seconds_per_step * 1e3, time.tokens_per_second, time.flops_per_step * 1e-9, 100 * time.mfu,
         time.matmul_peak * 1e-9);
-  print("  {} steps: {}, of which {} evaluation{} {}, {} sample{} {}, {} checkpoint{} {}\n", settings.max_steps,
-        duration(time.seconds), time.evaluations, time.evaluations == 1 ? "" : "s",
-        duration(time.seconds_per_evaluation * static_cast<double>(time.evaluations)), time.samples,
-        time.samples == 1 ? "" : "s", duration(time.seconds_per_sample * static_cast<double>(time.samples)),
-        time.checkpoints, time.checkpoints == 1 ? "" : "s",
+  print("  {}: {}, of which {} {}, {} {}, {} {}\n", counted(settings.max_steps, "step"), duration(time.seconds),
+        counted(time.evaluations, "evaluation"),
+        duration(time.seconds_per_evaluation * static_cast<double>(time.evaluations)), counted(time.samples, "sample"),
+        duration(time.seconds_per_sample * static_cast<double>(time.samples)), counted(time.checkpoints, "checkpoint"),
         duration(time.seconds_per_checkpoint * static_cast<double>(time.checkpoints)));
 }
 
 void print_plans(const std::vector<DevicePlan>& plans) {
   for (const DevicePlan& plan : plans) {
-    print("{}{}, {} x {} rows of {} tokens a step:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "",
-          plan.device, plan.settings.gradient_accumulation_steps, plan.settings.per_device_train_batch_size,
-          plan.settings.max_length);
+    print("{}{}, {} x {} of {} a step:\n", plan.backend == device::Backend::Cpu ? "the CPU, " : "", plan.device,
+          plan.settings.gradient_accumulation_steps, counted(plan.settings.per_device_train_batch_size, "row"),
+          counted(plan.settings.max_length, "token"));
     print_memory(plan);
     if (plan.time) print_time(*plan.time, plan.settings);
   }
@@ -214,13 +224,13 @@ ordered_json as_json(const std::vector<DevicePlan>& plans) {
   return report;
 }
 
-void run_plan(const PlanArguments& arguments) {
+void run_plan(const PlanArguments& arguments, const ProgressSink& progress) {
   check(arguments.seconds >= 0.1 && arguments.seconds <= 3600,
         "plan: --seconds is {}; it must lie between 0.1 and 3600", arguments.seconds);
   const train::TrainSettings settings = settings_of(arguments);
   const ScratchFolder scratch("plan");
   const train::PreparedData data = train::prepare_data(settings, train::RunFolder(scratch.path()));
-  const std::vector<DevicePlan> plans = plan_all(settings, arguments.seconds, data);
+  const std::vector<DevicePlan> plans = plan_all(settings, arguments.seconds, data, progress);
   if (!arguments.json) return print_plans(plans);
   write_output(as_json(plans).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
@@ -239,7 +249,7 @@ void add_plan_command(CLI::App& app) {
       "Example:\n  athanor plan settings.yaml --per-device-train-batch-size 16\nNothing is written. Without "
       "--max-steps or "
       "--minutes the times are for 1000 steps.");
-  command->callback([arguments] { run_plan(*arguments); });
+  command->callback([command, arguments] { run_plan(*arguments, make_passing_progress_sink(is_quiet(*command))); });
 }
 
 }  // namespace athanor::cli

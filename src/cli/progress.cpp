@@ -50,7 +50,7 @@ class ProgressLine {
   }
 
   void end() {
-    if (is_open_) style_.write("\n");
+    if (is_open_) style_.write(style_.erases_at_end ? "\r\x1b[K" : "\n");
     if (!pending_.empty()) style_.write(pending_ + "\n");
     is_open_ = false;
     has_shown_ = false;
@@ -83,6 +83,14 @@ ProgressSink make_progress_sink(bool is_quiet, double plain_interval_seconds) {
   ProgressStyle style;
   style.redraws = terminal_can_redraw();
   style.plain_interval_seconds = plain_interval_seconds;
+  return make_progress_sink(std::move(style));
+}
+
+ProgressSink make_passing_progress_sink(bool is_quiet) {
+  if (is_quiet || !terminal_can_redraw()) return [](std::string_view) {};
+  ProgressStyle style;
+  style.redraws = true;
+  style.erases_at_end = true;
   return make_progress_sink(std::move(style));
 }
 

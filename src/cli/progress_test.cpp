@@ -59,6 +59,26 @@ TEST_F(ProgressTest, ElsewhereTheLastTextIsPrintedWhenItEnds) {
   EXPECT_EQ(written_, "step 1\nstep 3\nagain\n");
 }
 
+TEST_F(ProgressTest, WhatPassesLeavesNothingBehind) {
+  ProgressStyle style;
+  style.redraws = true;
+  style.erases_at_end = true;
+  style.write = [this](std::string_view text) { written_ += text; };
+  const ProgressSink show = make_progress_sink(std::move(style));
+  show("kernel 1");
+  show("");
+  EXPECT_EQ(written_.find('\n'), std::string::npos);
+  EXPECT_TRUE(written_.ends_with("\r\x1b[K")) << written_;
+}
+
+TEST_F(ProgressTest, WhatPassesIsNotShownWhereNoLineCanBeRedrawn) {
+  ::testing::internal::CaptureStderr();
+  const ProgressSink show = make_passing_progress_sink(false);
+  show("kernel 1");
+  show("");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(ProgressTest, QuietShowsNothing) {
   ::testing::internal::CaptureStderr();
   const ProgressSink show = make_progress_sink(true);

@@ -3,11 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/safetensors.h"
 #include "base/terminal.h"
+#include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/text_chart.h"
 #include "data/token_file.h"
 #include "nn/llama_config.h"
@@ -118,8 +121,10 @@ void print_values(const ordered_json& object) {
 }
 
 void print_tensor_list(const ordered_json& list) {
+  size_t width = 0;
+  for (const ordered_json& tensor : list) width = std::max(width, tensor["name"].get<std::string>().size());
   for (const ordered_json& tensor : list) {
-    cli::print("  {:<56} {:<5} ({})\n", tensor["name"].get<std::string>(), tensor["dtype"].get<std::string>(),
+    cli::print("  {:<{}} {:<5} ({})\n", tensor["name"].get<std::string>(), width, tensor["dtype"].get<std::string>(),
                fmt::join(tensor["shape"].get<std::vector<int64_t>>(), ", "));
   }
 }
@@ -131,7 +136,7 @@ void print_model(const ordered_json& model) {
   head.erase("kind");
   print_values(head);
   print_values(model["config"]);
-  print("{} tensors\n", model["tensors"].size());
+  print("{}\n", counted(model["tensors"].size(), "tensor"));
   print_tensor_list(model["tensors"]);
 }
 
@@ -174,6 +179,7 @@ ordered_json run_json(const RunSummary& run) {
   object["tokens_per_second"] = run.tokens_per_second;
   object["seconds"] = run.seconds();
   object["checkpoints"] = run.checkpoints;
+  object["unread_lines"] = run.unread_lines;
   for (const auto& [key, value] : run.settings) object["settings"][key] = value;
   const auto points = [](const std::vector<train::LossPoint>& curve) {
     ordered_json list = ordered_json::array();
@@ -198,6 +204,32 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
+struct DamagedCheckpoint {
+  int64_t step = 0;
+  std::string fault;
+};
+
+/// Every file of every checkpoint is read and hashed, as `train --resume` does with the one that it goes on from.
+std::vector<DamagedCheckpoint> damaged_checkpoints(const RunSummary& run, const ProgressSink& progress) {
+  std::vector<DamagedCheckpoint> damaged;
+  const train::RunFolder folder(run.path);
+  for (const int64_t step : run.checkpoints) {
+    const fs::path path = folder.checkpoint(step);
+    progress(fmt::format("show: reading {}", path.string()));
+    const std::string fault = train::fault_of_checkpoint(path);
+    // A run that goes on meanwhile removes its old ones.
+    if (!fault.empty() && fs::exists(path)) damaged.push_back({step, fault});
+  }
+  progress("");
+  return damaged;
+}
+
+void warn_of_unread_lines(const RunSummary& run) {
+  if (run.unread_lines == 0) return;
+  log_warning("{}: {} of metrics.jsonl {} damaged and left out", run.path, counted(run.unread_lines, "line"),
+              run.unread_lines == 1 ? "is" : "are");
+}
+
 constexpr int kChartHeight = 16;
 
 void print_run(const RunSummary& run) {
@@ -211,13 +243,12 @@ void print_run(const RunSummary& run) {
           run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss),
           best ? fmt::format("{:.4f}", best->loss) : "-", best ? fmt::format(" at step {}", best->step) : "",
           optional_number(run.bits_per_byte));
-    print("  {} tokens, {:.0f} tok/s, {}\n", run.trained_tokens, run.tokens_per_second, duration(run.seconds()));
+    print("  {}, {:.0f} tok/s, {}\n", counted(run.trained_tokens, "token"), run.tokens_per_second,
+          duration(run.seconds()));
     print("\n{}\n", text_chart({curve_of("train", '.', run.train), curve_of("validation", 'o', run.validation)},
                                terminal_columns(), kChartHeight));
   }
   print("  checkpoints: {}\n", run.checkpoints.empty() ? "none" : fmt::format("{}", fmt::join(run.checkpoints, ", ")));
-  if (run.unread_lines > 0)
-    log_warning("{}: {} lines of metrics.jsonl are damaged and were left out", run.path, run.unread_lines);
 }
 
 std::string value_of(const RunSummary& run, const std::string& key) {
@@ -227,56 +258,122 @@ std::string value_of(const RunSummary& run, const std::string& key) {
   return "-";
 }
 
-void print_row(const std::string& name, const std::vector<std::string>& values, size_t width) {
-  std::string line = fmt::format("{:<{}}", name, 38);
-  for (const std::string& value : values)
-    line += fmt::format("  {:>{}}", value.size() > width ? value.substr(0, width) : value, width);
-  print("{}\n", line);
-}
+/// The columns of a comparison: a name, and a value of each run. What does not fit the terminal beside each other follows below, with the
+/// names again.
+class ComparisonTable {
+ public:
+  explicit ComparisonTable(const std::vector<RunSummary>& runs) : runs_(runs) {}
 
-void compare_runs(const std::vector<RunSummary>& runs) {
-  constexpr size_t kWidth = 18;
-  const auto row = [&](const std::string& name, const auto& text_of) {
+  template <typename TextOf>
+  void add(const std::string& name, const TextOf& text_of) {
     std::vector<std::string> values;
-    for (const RunSummary& run : runs) values.push_back(text_of(run));
-    print_row(name, values, kWidth);
-  };
-  const std::string marks = "ox+#@%&=";
-  for (size_t i = 0; i < runs.size(); ++i) print("{} {}\n", marks[i % marks.size()], runs[i].path);
-  print("\n");
+    for (const RunSummary& run : runs_) values.push_back(text_of(run));
+    rows_.emplace_back(name, std::move(values));
+  }
+
+  void print(int columns) const {
+    const auto left = static_cast<size_t>(std::max(columns, kNarrowest)) - 1;
+    size_t name_width = 0;
+    size_t width = 1;
+    for (const auto& [name, values] : rows_) {
+      name_width = std::max(name_width, name.size());
+      for (const std::string& value : values) width = std::max(width, value.size());
+    }
+    // A value of a run has its place beside the name, however narrow the terminal is.
+    name_width = std::min(name_width, left - kGap - kLeastValue);
+    width = std::min({width, kWidest, left - kGap - name_width});
+    const size_t at_once = (left - name_width) / (width + kGap);
+    for (size_t begin = 0; begin < runs_.size(); begin += at_once) {
+      if (begin > 0) cli::print("\n");
+      print_part(begin, std::min(runs_.size(), begin + at_once), name_width, width);
+    }
+  }
+
+ private:
+  static constexpr int kNarrowest = 32;
+  static constexpr size_t kLeastValue = 12;
+  static constexpr size_t kWidest = 18;
+  static constexpr size_t kGap = 2;
+
+  void print_part(size_t begin, size_t end, size_t name_width, size_t width) const {
+    for (const auto& [name, values] : rows_) {
+      // The end of a long name says more than its beginning.
+      std::string line =
+          fmt::format("{:<{}}", name.substr(name.size() - std::min(name.size(), name_width)), name_width);
+      for (size_t i = begin; i < end; ++i)
+        line += fmt::format("{:{}}{:>{}}", "", kGap, values[i].substr(0, width), width);
+      cli::print("{}\n", line);
+    }
+  }
+
+  const std::vector<RunSummary>& runs_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows_;
+};
+
+constexpr std::string_view kMarks = "ox+#@%&=";
+
+void print_comparison(const std::vector<RunSummary>& runs) {
+  ComparisonTable table(runs);
+  size_t number = 0;
+  table.add("", [&](const RunSummary&) { return std::string(1, kMarks[number++ % kMarks.size()]); });
   for (const std::string& key : train::differing_settings(runs))
-    row(key, [&](const RunSummary& run) { return value_of(run, key); });
-  row("step", [](const RunSummary& run) { return fmt::format("{}", run.last_step()); });
-  row("loss",
-      [](const RunSummary& run) { return run.train.empty() ? "-" : fmt::format("{:.4f}", run.train.back().loss); });
-  row("val_loss", [](const RunSummary& run) {
+    table.add(key, [&](const RunSummary& run) { return value_of(run, key); });
+  table.add("step", [](const RunSummary& run) { return fmt::format("{}", run.last_step()); });
+  table.add("loss", [](const RunSummary& run) {
+    return run.train.empty() ? "-" : fmt::format("{:.4f}", run.train.back().loss);
+  });
+  table.add("val_loss", [](const RunSummary& run) {
     return run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss);
   });
-  row("best val_loss", [](const RunSummary& run) {
+  table.add("best val_loss", [](const RunSummary& run) {
     const auto best = run.best();
     return best ? fmt::format("{:.4f} at {}", best->loss, best->step) : "-";
   });
-  row("bits per byte", [](const RunSummary& run) { return optional_number(run.bits_per_byte); });
-  row("trained tokens", [](const RunSummary& run) { return fmt::format("{}", run.trained_tokens); });
-  row("tokens a second", [](const RunSummary& run) { return fmt::format("{:.0f}", run.tokens_per_second); });
-  row("time", [](const RunSummary& run) { return duration(run.seconds()); });
-  std::vector<Curve> curves;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const bool validated = !runs[i].validation.empty();
-    curves.push_back(curve_of(fmt::format("{} ({})", runs[i].path, validated ? "validation" : "train"),
-                              marks[i % marks.size()], validated ? runs[i].validation : runs[i].train));
-  }
-  print("\n{}", text_chart(curves, terminal_columns(), kChartHeight));
+  table.add("bits per byte", [](const RunSummary& run) { return optional_number(run.bits_per_byte); });
+  table.add("trained tokens", [](const RunSummary& run) { return fmt::format("{}", run.trained_tokens); });
+  table.add("tokens a second", [](const RunSummary& run) { return fmt::format("{:.0f}", run.tokens_per_second); });
+  table.add("time", [](const RunSummary& run) { return duration(run.seconds()); });
+  table.print(terminal_columns());
 }
 
-void show_one(const fs::path& path, bool json) {
-  const Kind kind = kind_of(path);
-  if (kind == Kind::Run) {
-    const RunSummary run = train::read_run(path);
-    if (!json) return print_run(run);
-    write_output(run_json(run).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+void compare_runs(const std::vector<RunSummary>& runs) {
+  for (size_t i = 0; i < runs.size(); ++i) print("{} {}\n", kMarks[i % kMarks.size()], runs[i].path);
+  print("\n");
+  print_comparison(runs);
+  // One evaluation is a point and no curve; the losses of the steps are drawn then, of all runs.
+  const bool by_validation =
+      std::all_of(runs.begin(), runs.end(), [](const RunSummary& run) { return run.validation.size() > 1; });
+  std::vector<Curve> curves;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    curves.push_back(curve_of(fmt::format("{} ({})", runs[i].path, by_validation ? "validation" : "train"),
+                              kMarks[i % kMarks.size()], by_validation ? runs[i].validation : runs[i].train));
+  }
+  const bool has_curve = std::any_of(curves.begin(), curves.end(), [](const Curve& c) { return c.points.size() > 1; });
+  if (has_curve) print("\n{}", text_chart(curves, terminal_columns(), kChartHeight));
+  for (const RunSummary& run : runs) warn_of_unread_lines(run);
+}
+
+void show_run(const fs::path& path, bool json, const ProgressSink& progress) {
+  const RunSummary run = train::read_run(path);
+  const std::vector<DamagedCheckpoint> damaged = damaged_checkpoints(run, progress);
+  if (json) {
+    ordered_json object = run_json(run);
+    object["damaged_checkpoints"] = ordered_json::array();
+    for (const DamagedCheckpoint& checkpoint : damaged)
+      object["damaged_checkpoints"].push_back({{"step", checkpoint.step}, {"fault", checkpoint.fault}});
+    write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
+  print_run(run);
+  warn_of_unread_lines(run);
+  for (const DamagedCheckpoint& checkpoint : damaged)
+    log_warning("checkpoint {} is damaged: {}; `athanor train --resume` passes it over", checkpoint.step,
+                checkpoint.fault);
+}
+
+void show_one(const fs::path& path, bool json, const ProgressSink& progress) {
+  const Kind kind = kind_of(path);
+  if (kind == Kind::Run) return show_run(path, json, progress);
   const ordered_json object = kind == Kind::Model ? model_json(path) : file_json(path, kind);
   if (json) {
     write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -288,8 +385,8 @@ void show_one(const fs::path& path, bool json) {
   }
 }
 
-void run_show(const ShowArguments& arguments) {
-  if (arguments.paths.size() == 1) return show_one(arguments.paths.front(), arguments.json);
+void run_show(const ShowArguments& arguments, const ProgressSink& progress) {
+  if (arguments.paths.size() == 1) return show_one(arguments.paths.front(), arguments.json, progress);
   std::vector<RunSummary> runs;
   for (const std::string& path : arguments.paths) {
     check(kind_of(path) == Kind::Run, "{}: is no run; several runs are compared, anything else is shown alone", path);
@@ -314,7 +411,7 @@ void add_show_command(CLI::App& app) {
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Examples:\n  athanor show runs/first\n  athanor show runs/a runs/b\n  athanor show tokens.safetensors");
-  command->callback([arguments] { run_show(*arguments); });
+  command->callback([command, arguments] { run_show(*arguments, make_passing_progress_sink(is_quiet(*command))); });
 }
 
 }  // namespace athanor::cli

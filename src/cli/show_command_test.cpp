@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/safetensors.h"
 #include "base/test_folder.h"
@@ -76,6 +77,57 @@ TEST(ShowCommand, ComparesRunsByWhatDiffers) {
   EXPECT_EQ(object["runs"].size(), 2U);
 }
 
+TEST(ShowCommand, DrawsNoChartOfRunsWithOnePointEach) {
+  const TestFolder folder;
+  put_run(folder, "a", 1, 10, 1e-3);
+  put_run(folder, "b", 1, 9, 2e-3);
+  const Outcome outcome = run_line({"show", (folder / "a").string(), (folder / "b").string()});
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_NE(outcome.out.find("9.0000"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find(" |"), std::string::npos) << outcome.out;
+}
+
+TEST(ShowCommand, ComparesTheLossesOfStepsWhereARunWasEvaluatedOnce) {
+  const TestFolder folder;
+  put_run(folder, "a", 6, 10, 1e-3);
+  put_run(folder, "b", 3, 9, 2e-3);
+  const Outcome outcome = run_line({"show", (folder / "a").string(), (folder / "b").string()});
+  EXPECT_NE(outcome.out.find("a (train)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("b (train)"), std::string::npos) << outcome.out;
+}
+
+TEST(ShowCommand, PutsRunsThatDoNotFitBesideEachOtherBelow) {
+  const TestFolder folder;
+  std::vector<std::string> line = {"show"};
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = fmt::format("run{}", i);
+    put_run(folder, name, 4, 9 + i, 1e-3 * (i + 1));
+    line.push_back((folder / name).string());
+  }
+  const std::string out = run_line(line).out;
+  std::istringstream lines(out.substr(out.find("\n\n")));
+  int heads = 0;
+  for (std::string row; std::getline(lines, row);) {
+    if (row.find("(validation)") != std::string::npos) continue;
+    EXPECT_LE(row.size(), 80U) << row;
+    if (row.starts_with("learning_rate")) ++heads;
+  }
+  EXPECT_GT(heads, 1) << out;
+}
+
+TEST(ShowCommand, NamesADamagedCheckpoint) {
+  const TestFolder folder;
+  put_run(folder, "run", 3, 10, 1e-3);  // its checkpoint-2 is empty
+  const std::string run = (folder / "run").string();
+  const Outcome outcome = run_line({"show", run});
+  EXPECT_EQ(outcome.code, kDone);
+  EXPECT_NE(outcome.err.find("checkpoint 2 is damaged: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("trainer_state.json: is missing"), std::string::npos) << outcome.err;
+  const json object = json::parse(run_line({"show", run, "--json"}).out);
+  ASSERT_EQ(object["damaged_checkpoints"].size(), 1U);
+  EXPECT_EQ(object["damaged_checkpoints"][0]["step"], 2);
+}
+
 TEST(ShowCommand, LeavesDamagedLinesOutAndSaysSo) {
   const TestFolder folder;
   put_run(folder, "run", 3, 10, 1e-3);
@@ -85,6 +137,10 @@ TEST(ShowCommand, LeavesDamagedLinesOutAndSaysSo) {
   EXPECT_EQ(outcome.code, kDone);
   EXPECT_NE(outcome.err.find("2 lines of metrics.jsonl are damaged"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.out.find("at step 3"), std::string::npos) << outcome.out;
+  EXPECT_EQ(json::parse(run_line({"show", (folder / "run").string(), "--json"}).out)["unread_lines"], 2);
+  put_run(folder, "other", 3, 9, 1e-3);
+  const Outcome compared = run_line({"show", (folder / "run").string(), (folder / "other").string()});
+  EXPECT_NE(compared.err.find("2 lines of metrics.jsonl are damaged"), std::string::npos) << compared.err;
 }
 
 TEST(ShowCommand, ListsModelsTokensAndTensors) {
@@ -152,7 +208,14 @@ TEST(TextChart, CutsOffAFewHighValuesAndSaysSo) {
 
 TEST(TextChart, IsEmptyWithoutPointsAndStandsWithOne) {
   EXPECT_EQ(text_chart({{"none", '*', {}}}, 80, 10), "");
-  EXPECT_NE(text_chart({{"one", '*', {{5, 2.5}}}}, 80, 10).find('*'), std::string::npos);
+  EXPECT_EQ(text_chart({{"one", '*', {{5, 2.5}}}}, 19, 4),
+            "          |\n"
+            "          |\n"
+            "      2.5 |    *\n"
+            "          |\n"
+            "          +--------\n"
+            "               5\n"
+            "           * one\n");
 }
 
 }  // namespace

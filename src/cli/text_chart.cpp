@@ -78,16 +78,19 @@ std::string text_chart(const std::vector<Curve>& curves, int width, int height) 
   }
   std::string chart;
   for (int line = 0; line < height; ++line) {
-    const bool has_label = line == 0 || line == height - 1 || line == height / 2;
+    // Of values that are all one, the one line that they lie on.
+    const bool has_label = line == height / 2 || (y.high > y.low && (line == 0 || line == height - 1));
     const double value = y.high - (y.high - y.low) * line / std::max(1, height - 1);
     std::string& drawn = lines[static_cast<size_t>(line)];
     drawn.erase(drawn.find_last_not_of(' ') + 1);
     chart += has_label ? fmt::format("{:>{}.4g} |", value, kLabel) : fmt::format("{:>{}} |", "", kLabel);
     chart += drawn + "\n";
   }
-  const std::string left = fmt::format("{:.6g}", x.low);
+  // A single x stands below its points, in the middle.
+  const bool is_one = x.low == x.high;
+  const std::string left = is_one ? std::string(static_cast<size_t>(columns / 2), ' ') : fmt::format("{:.6g}", x.low);
   const std::string right = fmt::format("{:.6g}", x.high);
-  const int gap = std::max(1, columns - static_cast<int>(left.size() + right.size()));
+  const int gap = is_one ? 0 : std::max(1, columns - static_cast<int>(left.size() + right.size()));
   chart += fmt::format("{:>{}} +{}\n", "", kLabel, std::string(static_cast<size_t>(columns), '-'));
   chart += fmt::format("{:>{}}  {}{:>{}}{}\n", "", kLabel, left, "", gap, right);
   std::string legend;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -59,9 +60,8 @@ void train(TrainOptions& options) {
     write_output(report.dump() + "\n");
     return;
   }
-  write_output(fmt::format("{}: {} entries, split {}, from {} document{} in {:.1f} s\n", options.output,
-                           tokenizer.vocab_size(), options.split, files.paths.size(),
-                           files.paths.size() == 1 ? "" : "s", elapsed_s));
+  write_output(fmt::format("{}: {} entries, split {}, from {} in {:.1f} s\n", options.output, tokenizer.vocab_size(),
+                           options.split, counted(files.paths.size(), "document"), elapsed_s));
 }
 
 void encode(const CodeOptions& options) {

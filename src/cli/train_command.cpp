@@ -1,6 +1,7 @@
 // Flags of training are the table of settings; progress on stderr, the last sample on stdout.
 #include "cli/train_command.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -30,6 +31,26 @@ struct TrainArguments {
   SettingFlags flags;
 };
 
+/// The checkpoint's tensors have the shapes that these gave them.
+void check_model_is_the_same(train::TrainSettings& settings, const train::TrainSettings& of_run,
+                             const std::string& folder) {
+  for (const train::SettingKey& key : train::setting_keys()) {
+    const bool shapes_weights =
+        key.name == "model_config.hidden_size" || key.name == "model_config.intermediate_size" ||
+        key.name == "model_config.num_hidden_layers" || key.name == "model_config.num_attention_heads" ||
+        key.name == "model_config.num_key_value_heads" || key.name == "model_config.head_dim" ||
+        key.name == "model_config.tie_word_embeddings";
+    if (!shapes_weights) continue;
+    const std::string said = key.get(settings).front();
+    const std::string had = key.get(of_run).front();
+    // 0 leaves it open, and a run written down before it was resolved may have it open too.
+    if (said == "0") key.set(settings, {had});
+    check(said == "0" || had == "0" || said == had,
+          "train: {} is {} but {} was begun with {}; go on with the same, or choose another folder with -o", key.name,
+          said, folder, had);
+  }
+}
+
 /// What the run resolved at its start stands below what is said now, and what was left open then is not opened again.
 train::TrainSettings settings_to_resume(const TrainArguments& arguments, const std::string& folder) {
   const std::optional<train::SettingLayer> of_run = train::layer_of_run(train::RunFolder(folder));
@@ -48,6 +69,7 @@ train::TrainSettings settings_to_resume(const TrainArguments& arguments, const s
         "train: {} was begun with preset \"{}\" and depth {}; go on with the same, or choose another folder with -o",
         folder, resolved.preset, resolved.depth);
   if (settings.model_config.hidden_size == 0) settings.model_config = resolved.model_config;
+  check_model_is_the_same(settings, resolved, folder);
   if (settings.max_steps == 0) settings.max_steps = resolved.max_steps;
   if (settings.device == "auto") settings.device = resolved.device;
   if (settings.threads == 0) settings.threads = resolved.threads;
@@ -100,10 +122,11 @@ void print_result(const TrainArguments& arguments, const train::TrainSettings& s
           result.unigram_loss, std::abs(under), under >= 0 ? "under" : "over");
   }
   for (const train::Sample& sample : result.samples) {
-    print("a sample (its longest run that stands in the training text: {} of {} tokens):\n{}\n\n", sample.longest_copy,
-          sample.tokens, sample.text);
+    print("a sample (its longest run that stands in the training text: {} of {}):\n{}\n\n", sample.longest_copy,
+          counted(sample.tokens, "token"), sample.text);
   }
-  print("{} steps of training lie in {}\n{}", result.step, settings.output_dir, next_commands(settings.output_dir));
+  print("{} of training {} in {}\n{}", counted(result.step, "step"), result.step == 1 ? "lies" : "lie",
+        settings.output_dir, next_commands(settings.output_dir));
 }
 
 void run_train(const CLI::App& command, const TrainArguments& arguments) {
@@ -124,7 +147,8 @@ void run_train(const CLI::App& command, const TrainArguments& arguments) {
     log_info("{}: the run was stopped early at step {}; nothing is left to do (a larger --patience goes on)",
              settings.output_dir, result.step);
   } else if (result.was_finished) {
-    log_info("{}: the run has its {} steps already; nothing is left to do", settings.output_dir, result.step);
+    log_info("{}: the run has its {} already; nothing is left to do", settings.output_dir,
+             counted(result.step, "step"));
   }
   print_result(arguments, settings, result);
 }

@@ -172,7 +172,9 @@ TEST(Loader, ReadsALargeFileWithoutTakingMemoryForIt) {
   std::set<uint32_t> seen;
   for (int64_t step = 0; step < 200; ++step) seen.insert(loader.batch(step * 1000003, 4).tokens[0]);
   EXPECT_EQ(*seen.begin(), 0u);
+#ifndef __SANITIZE_THREAD__  // which keeps memory of its own for every byte that is read
   EXPECT_LT(anonymous_kilobytes() - before, 4096);
+#endif
 }
 #endif
 

@@ -37,6 +37,9 @@ struct DeviceInfo {
   int64_t workgroup_memory_bytes = 0;
   int64_t max_threads_per_workgroup = 0;
   int64_t chunk_bytes = 64 << 20;  // a good size for work taken in pieces: fits the cache of a CPU, fills a GPU
+
+  /// A GPU, and no adapter that runs on the CPU: worth large pieces of work.
+  bool is_hardware_gpu() const { return backend == Backend::WebGpu && !is_software; }
 };
 
 /// Work and traffic of one launch, for profiles and for bounding a batch in time.

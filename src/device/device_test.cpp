@@ -293,5 +293,14 @@ TEST(OpenDevice, DescribesTheDeviceInOneLine) {
   EXPECT_GT(info.max_binding_bytes, 0);
 }
 
+TEST(DeviceInfo, CallsNeitherTheCpuNorASoftwareAdapterAGpu) {
+  DeviceInfo info;
+  EXPECT_FALSE(info.is_hardware_gpu());
+  info.backend = Backend::WebGpu;
+  EXPECT_TRUE(info.is_hardware_gpu());
+  info.is_software = true;
+  EXPECT_FALSE(info.is_hardware_gpu());
+}
+
 }  // namespace
 }  // namespace athanor::device

@@ -1,6 +1,7 @@
 // Micro-batches by the memory plan.
 #include "train/batch_size.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "train/memory_plan.h"
@@ -49,7 +50,7 @@ void pick_batch(device::Device& device, TrainSettings& settings, int64_t validat
   } else if (steps > 0) {
     micro = std::max<int64_t>(1, (rows + steps / 2) / steps);
   } else {
-    const bool is_gpu = device.info().backend == device::Backend::WebGpu && !device.info().is_software;
+    const bool is_gpu = device.info().is_hardware_gpu();
     const int64_t enough = std::max<int64_t>(1, (is_gpu ? kEnoughForGpu : kEnoughForCpu) / settings.max_length);
     settings.gradient_accumulation_steps = 2;  // so that the search counts what accumulating takes
     const int64_t fits = largest_micro_batch(device, settings, validation_blocks, std::min(rows, enough), 0.9);
@@ -58,8 +59,8 @@ void pick_batch(device::Device& device, TrainSettings& settings, int64_t validat
   }
   settings.batch_tokens = micro * steps * settings.max_length;
   if (was_open)
-    log_info("a step of {} tokens: {} micro-batch{} of {} row{} of {}", settings.batch_tokens, steps,
-             steps == 1 ? "" : "es", micro, micro == 1 ? "" : "s", settings.max_length);
+    log_info("a step of {}: {} of {} of {}", counted(settings.batch_tokens, "token"),
+             counted(steps, "micro-batch", "micro-batches"), counted(micro, "row"), settings.max_length);
 }
 
 }  // namespace athanor::train

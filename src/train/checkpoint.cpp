@@ -229,6 +229,15 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   return state;
 }
 
+std::string fault_of_checkpoint(const fs::path& checkpoint) {
+  try {
+    read_trainer_state(checkpoint);
+    return "";
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+}
+
 std::optional<WholeCheckpoint> find_whole_checkpoint(const RunFolder& run, int64_t below) {
   std::vector<CheckpointEntry> candidates = run.checkpoints();
   std::reverse(candidates.begin(), candidates.end());

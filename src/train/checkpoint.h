@@ -53,6 +53,9 @@ void save_checkpoint(device::Stream& stream, const RunFolder& run, const Checkpo
 /// trainer_state.json after its files' hashes were compared. Throws Error naming the file that is missing, truncated or altered.
 TrainerState read_trainer_state(const std::filesystem::path& checkpoint);
 
+/// What is wrong with a checkpoint's files, naming the first that is missing, truncated or altered; empty when all hashes are right.
+std::string fault_of_checkpoint(const std::filesystem::path& checkpoint);
+
 struct WholeCheckpoint {
   CheckpointEntry entry;
   TrainerState state;

@@ -45,8 +45,7 @@ double best_rate(device::Stream& stream, const std::function<void()>& launch, do
 }
 
 double measure_arithmetic(device::Stream& stream) {
-  const device::DeviceInfo& info = stream.device().info();
-  const bool is_fast = info.backend == device::Backend::WebGpu && !info.is_software;
+  const bool is_fast = stream.device().info().is_hardware_gpu();
   kernels::ArithmeticPeak args;
   args.count = is_fast ? 1 << 20 : 1 << 14;  // as many threads as a large device runs at once
   args.out = stream.device().allocate(args.count * 4, "arithmetic_peak out");
@@ -84,8 +83,7 @@ double measure_compute_peak(device::Stream& stream, kernels::MatMulPrecision pre
   double peak = measure_arithmetic(stream);
   const device::DeviceInfo& info = stream.device().info();
   const bool has_room = info.memory_bytes == 0 || info.memory_bytes >= int64_t{1} << 30;
-  const bool is_gpu = info.backend == device::Backend::WebGpu && !info.is_software;
-  if (precision != kernels::MatMulPrecision::Highest && is_gpu && has_room)
+  if (precision != kernels::MatMulPrecision::Highest && info.is_hardware_gpu() && has_room)
     peak = std::max(peak, measure_product(stream, precision, kLargeOnGpu));
   // The BLAS may use wider vectors than the compiler does.
   if (info.backend == device::Backend::Cpu) peak = std::max(peak, measure_product(stream, precision, kLargeOnCpu));

@@ -46,8 +46,7 @@ std::string time_of(const Candidate& candidate) {
 std::unique_ptr<device::Device> choose_device(std::unique_ptr<device::Device> first, const TrainSettings& settings,
                                               const PreparedData& data, const DeviceOpener& open,
                                               const StepMeasure& measure_step) {
-  const device::DeviceInfo& info = first->info();
-  if (info.backend != device::Backend::WebGpu || info.is_software || !settings.kernel.empty()) return first;
+  if (!first->info().is_hardware_gpu() || !settings.kernel.empty()) return first;
   Candidate gpu{std::move(first), std::nullopt, ""};
   // Both take one step: a model that is sized to the device is sized to the GPU here, and anew when the CPU is taken.
   TrainSettings shaped = settings;

@@ -1,6 +1,7 @@
 // Text to tokens.
 #include "train/prepare.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -32,8 +33,8 @@ data::Tokenizer tokenizer_for(const TrainSettings& settings, const data::TextFil
   options.vocab_size = settings.vocab_size > 0 ? settings.vocab_size : automatic_vocab_size(text_bytes);
   options.split = data::split_from_name(settings.split);
   options.threads = static_cast<int>(settings.threads);
-  log_info("training a tokenizer of {} entries on {} files, {:.1f} MB", options.vocab_size, files.paths.size(),
-           static_cast<double>(text_bytes) * 1e-6);
+  log_info("training a tokenizer of {} entries on {}, {:.1f} MB", options.vocab_size,
+           counted(files.paths.size(), "file"), static_cast<double>(text_bytes) * 1e-6);
   return data::train_tokenizer(data::text_source(files, text_options(settings)), options);
 }
 
@@ -41,7 +42,7 @@ data::EncodedTexts encode_files(const TrainSettings& settings, const data::TextF
                                 const data::Tokenizer& tokenizer, const fs::path& path) {
   const data::EncodedTexts encoded =
       data::encode_to_file(files, text_options(settings), tokenizer, static_cast<int>(settings.threads), path);
-  if (encoded.empty_documents > 0) log_info("{} documents are empty and left out", encoded.empty_documents);
+  if (encoded.empty_documents > 0) log_info("left out as empty: {}", counted(encoded.empty_documents, "document"));
   return encoded;
 }
 
@@ -92,7 +93,7 @@ PreparedData prepare_data(const TrainSettings& settings, const RunFolder& run) {
   data::Tokenizer tokenizer = tokenizer_for(settings, files);
   const data::EncodedTexts encoded = encode_files(settings, files, tokenizer, run.tokens());
   data::TokenData tokens = data::TokenData::open(run.tokens());
-  log_info("{} documents, {} tokens of {} entries", tokens.num_documents(), tokens.num_tokens(),
+  log_info("{}, {} of {} entries", counted(tokens.num_documents(), "document"), counted(tokens.num_tokens(), "token"),
            tokenizer.vocab_size());
   std::optional<data::TokenData> validation = read_validation(settings, tokenizer, run);
   return {std::move(tokens), std::move(validation), std::move(tokenizer), true, encoded.text_bytes};

@@ -2,6 +2,7 @@
 #include "train/session.h"
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
@@ -121,7 +122,7 @@ class RunDraft {
 
 void remove_unfinished_files(const RunFolder& run) {
   for (const std::string& name : remove_unfinished(run.path()))
-    log_info("{}: {} was not finished when its process was killed; it is removed", run.path().string(), name);
+    log_debug("{}: {} was not finished when its process was ended; it is removed", run.path().string(), name);
 }
 
 /// The stable checkpoint of a warmup_stable_decay run whose schedule is stretched: the decay is taken back.
@@ -151,8 +152,8 @@ std::optional<WholeCheckpoint> checkpoint_to_resume(const RunFolder& run, TrainS
     found = std::move(stable);
   }
   check(settings.max_steps >= found->entry.step,
-        "{}: the run has {} steps already, more than --max-steps {}; pass more, or generate from an earlier checkpoint",
-        run.path().string(), found->entry.step, settings.max_steps);
+        "{}: the run has {} already, more than --max-steps {}; pass more, or generate from an earlier checkpoint",
+        run.path().string(), counted(found->entry.step, "step"), settings.max_steps);
   const std::string said = keep_schedule(settings, found->state.schedule_steps, found->entry.step);
   if (!said.empty()) log_info("{}", said);
   return found;
@@ -243,12 +244,13 @@ std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
     epochs += fmt::format("{}{:.1f}", epochs.empty() ? "" : ", ", times);
   }
   return fmt::format(
-      "model: {:.2f} M weights ({} layers, width {}, {} heads, {} key/value heads, feed-forward {}, vocabulary {}, "
+      "model: {:.2f} M weights ({}, width {}, {}, {}, feed-forward {}, vocabulary {}, "
       "context {}); "
-      "{} steps of {} tokens, {} times through {} tokens",
-      static_cast<double>(model.num_weights()) * 1e-6, model.num_hidden_layers, model.hidden_size,
-      model.num_attention_heads, model.num_key_value_heads, model.intermediate_size, model.vocab_size,
-      model.max_position_embeddings, settings.max_steps, step_tokens, epochs, loader.train_tokens());
+      "{} of {}, {} times through {}",
+      static_cast<double>(model.num_weights()) * 1e-6, counted(model.num_hidden_layers, "layer"), model.hidden_size,
+      counted(model.num_attention_heads, "head"), counted(model.num_key_value_heads, "key/value head"),
+      model.intermediate_size, model.vocab_size, model.max_position_embeddings, counted(settings.max_steps, "step"),
+      counted(step_tokens, "token"), epochs, counted(loader.train_tokens(), "token"));
 }
 
 std::optional<SettingLayer> layer_of_run(const RunFolder& run) {

@@ -2,6 +2,7 @@
 #include "train/settings.h"
 
 #include "base/error.h"
+#include "base/nearest_name.h"
 
 #include <charconv>
 #include <cmath>
@@ -216,32 +217,11 @@ std::vector<SettingKey> make_keys() {
   };
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest_key(std::string_view name) {
-  const SettingKey* nearest = nullptr;
-  size_t least = 4;  // further away is no misspelling
-  for (const SettingKey& candidate : setting_keys()) {
-    const size_t distance = edit_distance(name, candidate.name);
-    if (distance < least) {
-      least = distance;
-      nearest = &candidate;
-    }
-  }
-  return nearest == nullptr ? "see athanor train --help for the keys" : fmt::format("did you mean {}?", nearest->name);
+  std::vector<std::string> names;
+  for (const SettingKey& known : setting_keys()) names.push_back(known.name);
+  const std::string nearest = nearest_name(name, names);
+  return nearest.empty() ? "see athanor train --help for the keys" : fmt::format("did you mean {}?", nearest);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Measurements before step 0.
 #include "train/sizing.h"
 
+#include "base/counted.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "kernels/matmul/matmul.h"
@@ -108,7 +109,8 @@ void set_steps_from_minutes(device::Stream& stream, TrainSettings& settings) {
   settings.save_steps = settings.eval_steps;
   // A forward pass is a third of a step; all evaluations together stay under a tenth of the run.
   if (settings.eval_batches == 0) settings.eval_batches = std::max<int64_t>(1, std::llround(0.3 * settings.eval_steps));
-  log_info("a step takes {:.1f} ms here: {} steps in {} minutes", seconds * 1e3, settings.max_steps, settings.minutes);
+  log_info("a step takes {:.1f} ms here: {} in {} minute{}", seconds * 1e3, counted(settings.max_steps, "step"),
+           settings.minutes, settings.minutes == 1 ? "" : "s");
 }
 
 }  // namespace athanor::train

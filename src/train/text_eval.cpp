@@ -132,11 +132,13 @@ TextScore evaluate_text(device::Stream& stream, const nn::Llama& model, const da
   const int64_t context = options.context > 0 ? options.context : most;
   const int64_t stride = options.stride > 0 ? options.stride : context;
   check(!before.empty() && !text.empty(), "eval: the text has no tokens; pass text");
-  check(options.context >= 0 && context <= most,
-        "eval: a context of {} tokens, but the model's is {}; pass at most that", options.context, most);
-  check(options.stride >= 0 && stride <= context,
-        "eval: a stride of {} in a context of {} tokens leaves tokens out; pass at most {}", options.stride, context,
-        context);
+  check(options.context >= 0, "eval: a context of {} tokens; pass 1 to {}, or 0 for the model's", options.context,
+        most);
+  check(context <= most, "eval: a context of {} tokens, but the model's is {}; pass at most that", context, most);
+  check(options.stride >= 0, "eval: a stride of {} tokens; pass 1 to {}, or 0 for windows that do not overlap",
+        options.stride, context);
+  check(stride <= context, "eval: a stride of {} in a context of {} tokens leaves tokens out; pass at most {}", stride,
+        context, context);
   check(options.batch > 0 && options.batch <= 65536, "eval: {} windows at once; pass 1 to 65536", options.batch);
   std::vector<uint32_t> all(before.begin(), before.end());
   all.insert(all.end(), text.begin(), text.end());
@@ -185,6 +187,7 @@ ChoiceScore evaluate_choices(device::Stream& stream, const nn::Llama& model, con
     size_t best_normalized = 0;
     std::vector<double> likelihoods;
     std::vector<double> normalized;
+    bool is_shortened = false;
     for (const std::string& choice : question.choices) {
       Continuation continuation = continuation_of(tokenizer, before, question.question, choice);
       const size_t length = continuation.all.size() - continuation.scored;
@@ -196,6 +199,7 @@ ChoiceScore evaluate_choices(device::Stream& stream, const nn::Llama& model, con
         continuation.all.erase(continuation.all.begin(),
                                continuation.all.begin() + static_cast<std::ptrdiff_t>(dropped));
         continuation.scored -= dropped;
+        is_shortened = true;
       }
       const std::vector<Window> windows = cut(continuation.all, continuation.scored, context, context);
       likelihoods.push_back(-nats_of(stream, model, windows));
@@ -205,6 +209,8 @@ ChoiceScore evaluate_choices(device::Stream& stream, const nn::Llama& model, con
       if (normalized[last] > normalized[best_normalized]) best_normalized = last;
     }
     score.questions += 1;
+    score.shortened += is_shortened ? 1 : 0;
+    score.chance += 1 / static_cast<double>(question.choices.size());
     score.right += best == question.answer ? 1 : 0;
     score.right_normalized += best_normalized == question.answer ? 1 : 0;
   }

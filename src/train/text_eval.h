@@ -54,6 +54,8 @@ struct ChoiceScore {
   int64_t questions = 0;
   int64_t right = 0;             // the answer has the largest sum of log-likelihoods
   int64_t right_normalized = 0;  // ... over the bytes of the choice
+  int64_t shortened = 0;         // questions that were too long for the context and lost their beginning
+  double chance = 0;             // questions that a guess answers: the sum of one over the number of choices
 };
 
 /// A choice is scored as the continuation of its question, behind a space unless one of them brings white space. Of equal choices the

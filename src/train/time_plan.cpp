@@ -112,6 +112,11 @@ double measure_step(device::Stream& stream, const TrainSettings& settings, doubl
     result = measure(steps, seconds);
   } else {
     const double one = measure(1, seconds / 3);
+    // Beside a micro-batch that takes so long, what a step does once is small.
+    if (one >= seconds) {
+      if (measured != nullptr) *measured = taken;
+      return one * static_cast<double>(steps);
+    }
     const double several = measure(kFew, seconds * 2 / 3);
     result = several + std::max(0.0, several - one) / (kFew - 1) * static_cast<double>(steps - kFew);
   }

@@ -1,6 +1,7 @@
 // The training loop.
 #include "train/trainer.h"
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/host.h"
@@ -190,8 +191,8 @@ bool Trainer::finish_step(TrainResult& result, const TrainHooks& hooks) {
                  settings_.max_steps, train_loss_, *val_loss, unigram_loss_ - *val_loss, log_.tokens_per_second());
         result.was_stopped_early = settings_.patience > 0 && stale_evaluations_ >= settings_.patience;
         if (result.was_stopped_early)
-          log_info("val_loss has not fallen for {} evaluations: the run stops at step {}; its best is {:.4f}",
-                   stale_evaluations_, step_, *best_val_loss_);
+          log_info("val_loss has not fallen for {}: the run stops at step {}; its best is {:.4f}",
+                   counted(stale_evaluations_, "evaluation"), step_, *best_val_loss_);
         saves = saves || (settings_.patience > 0 && stale_evaluations_ == 0) || result.was_stopped_early;
       }
       if (samples) write_samples(step_);
@@ -274,11 +275,11 @@ void Trainer::roll_back(int64_t below, const TrainHooks& hooks) {
   is_proved_ = false;
   const bool may_not = settings_.guard_action == "stop" || trouble.rollbacks >= settings_.guard_rollbacks;
   check(!may_not,
-        "train: step {} is one of {} bad steps in a row (see the warnings above) and the run stops{}; what is good is "
+        "train: step {} is {} (see the warnings above) and the run stops{}; what is good is "
         "{}: go on "
         "from there with --resume and a smaller --learning-rate, or with other data",
-        from, std::max<int64_t>(1, trouble.bad_in_row),
-        settings_.guard_action == "stop" ? "" : fmt::format(" after {} rollbacks", trouble.rollbacks), target);
+        from, trouble.bad_in_row > 1 ? fmt::format("one of {} bad steps in a row", trouble.bad_in_row) : "bad",
+        settings_.guard_action == "stop" ? "" : " after " + counted(trouble.rollbacks, "rollback"), target);
   restart();
   if (good) resume(*good);
   GuardState state = guard_.state();
@@ -291,8 +292,9 @@ void Trainer::roll_back(int64_t below, const TrainHooks& hooks) {
   log_.open(step_, trained_tokens_);
   log_warning(
       "step {}: the run goes back to {} (step {}) and on with {:g} of the learning rate (rollback {} of at most {}); "
-      "the {} batches taken since are left out",
-      from, target, step_, state.rate_factor, state.rollbacks, settings_.guard_rollbacks, skipped);
+      "the {} taken since {} left out",
+      from, target, step_, state.rate_factor, state.rollbacks, settings_.guard_rollbacks,
+      counted(skipped, "batch", "batches"), skipped == 1 ? "is" : "are");
 }
 
 void Trainer::remove_old() {

@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 
+#include <algorithm>
 #include <mutex>
 
 namespace athanor::device::cpu {
@@ -27,8 +28,11 @@ void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, i
 
 std::string blas_description() {
   use_one_thread();
-  std::string config = scipy_openblas_get_config();
-  return config;
+  // "OpenBLAS 0.3.34 DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64": how it was built matters to nobody here.
+  const std::string config = scipy_openblas_get_config();
+  const size_t name_end = std::min(config.find(' '), config.size());
+  const size_t version_end = std::min(config.find(' ', std::min(name_end + 1, config.size())), config.size());
+  return config.substr(0, version_end) + " " + scipy_openblas_get_corename();
 }
 
 }  // namespace athanor::device::cpu

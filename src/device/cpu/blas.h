@@ -13,7 +13,7 @@ enum class Transpose { No, Yes };
 void sgemm(Transpose a_transpose, Transpose b_transpose, int64_t m, int64_t n, int64_t k, const float* a,
            int64_t a_stride, const float* b, int64_t b_stride, float beta, float* c, int64_t c_stride);
 
-/// "OpenBLAS 0.3.34 SkylakeX"
+/// Name, version and the processor that its kernels are for: "OpenBLAS 0.3.34 SkylakeX".
 std::string blas_description();
 
 }  // namespace athanor::device::cpu

@@ -93,7 +93,7 @@ std::vector<KernelCase> cases() {
 
 /// As many threads as a large device runs at once, and rounds enough for milliseconds; on the CPU a hundredth of that.
 KernelBench bench(device::Stream& stream, int64_t bytes) {
-  const bool is_fast = stream.backend() == device::Backend::WebGpu && !stream.device().info().is_software;
+  const bool is_fast = stream.device().info().is_hardware_gpu();
   ArithmeticPeak args;
   args.count = is_fast ? std::min<int64_t>(bytes / 4, 1 << 20) : 1 << 14;
   args.rounds = is_fast ? 4096 : 1024;
