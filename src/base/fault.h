@@ -8,7 +8,8 @@
 namespace athanor {
 
 /// True when the named fault is due now. Names in use: "disk-full" (any file write), "no-write" (opening a file to
-/// write), "device-lost" (a submission to a WebGPU device), "wrong-kernel" (a case of the check at an adapter's first use), "no-exchange" (a system that cannot swap two folders in one
+/// write), "device-lost" (a submission to a WebGPU device), "wrong-kernel" (a case of the check at an adapter's first use),
+/// "wrong-forms-of-NAME" (the faster forms of one kernel in that check), "no-exchange" (a system that cannot swap two folders in one
 /// step), "infinite-gradient" (of a training step), "huge-rate" (a learning rate of 1000 for a step), and those of kill_point.
 bool fault_due(std::string_view name);
 

@@ -142,6 +142,7 @@ struct DeviceOptions {
   double batch_seconds = 0.2;   // bound of one submission
   int64_t memory_bytes = 0;     // --device-memory; 0: what the adapter tells
   std::vector<KernelFile> kernel_files;
+  std::vector<std::string> plain_kernels;  // in their portable form alone: the faster ones are wrong on this adapter
   bool rounds_factors =
       false;  // what is run permits it: an adapter's first use is checked for that too (train/checked_device.h)
 };

@@ -89,6 +89,10 @@ void check_kernel_name(const std::vector<KernelForm>& forms, std::string_view na
        near.empty() ? "`athanor kernels` lists them" : "perhaps one of " + near);
 }
 
+bool keeps_portable(device::Stream& stream, std::string_view kernel) {
+  return stream.backend() == device::Backend::WebGpu && device::webgpu::as_webgpu(stream).keeps_portable(kernel);
+}
+
 int64_t replaced_launches(device::Stream& stream, std::string_view name) {
   if (stream.backend() == device::Backend::Cpu) return 0;
   return device::webgpu::as_webgpu(stream).replaced_launches(name);

@@ -41,6 +41,9 @@ std::vector<KernelForm> kernel_forms(device::Device* device,
 /// Throws Error, with what is near, when there is no kernel (or KERNEL/PASS) of this name.
 void check_kernel_name(const std::vector<KernelForm>& forms, std::string_view name);
 
+/// True where the device launches this kernel in its portable form alone; never on the CPU, which has one form.
+bool keeps_portable(device::Stream& stream, std::string_view kernel);
+
 /// Launches of the device so far that ran the user's file for this name (DeviceOptions::kernel_files).
 int64_t replaced_launches(device::Stream& stream, std::string_view name);
 

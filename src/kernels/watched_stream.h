@@ -3,7 +3,6 @@
 
 #include "device/webgpu/webgpu_stream.h"
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,7 @@ class WatchedStream final : public StreamInFront {
   using StreamInFront::StreamInFront;
 
   std::vector<device::webgpu::Dispatch> dispatches;
-  std::set<std::string> replaced;
+  device::webgpu::KernelNames portable;
   std::vector<device::webgpu::SubgroupMatrix> matrices;  // what the adapter claims to have
   device::webgpu::Limits given;                          // WebGPU's default limits
 
@@ -43,7 +42,7 @@ class WatchedStream final : public StreamInFront {
   bool has_f16() const override { return false; }
   bool has_subgroups() const override { return false; }
   std::span<const device::webgpu::SubgroupMatrix> subgroup_matrices() const override { return matrices; }
-  bool is_replaced(std::string_view kernel) const override { return replaced.contains(std::string(kernel)); }
+  const device::webgpu::KernelNames& portable_kernels() const override { return portable; }
   void dispatch(const device::webgpu::Dispatch& dispatch) override { dispatches.push_back(dispatch); }
   void set_max_workgroups(uint32_t limit) override { given.max_workgroups_per_dimension = limit; }
 };

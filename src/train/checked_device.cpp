@@ -7,6 +7,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "kernels/kernel_forms.h"
 #include "kernels/kernel_info.h"
 #include "kernels/launch_notes.h"
 #include "train/random_step.h"
@@ -24,13 +25,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Of the file's form and of what is judged: 2 has the kernels that keep their portable form.
+constexpr int kVersion = 2;
+constexpr size_t kMostBytes = 1 << 20;
+
 constexpr std::array<const char*, 4> kUseNames = {"everything", "without shader-f16", "without subgroups", "nothing"};
 
 const char* name_of(AdapterUse use) { return kUseNames[static_cast<size_t>(use)]; }
 
-device::DeviceOptions options_for(device::DeviceOptions options, AdapterUse use) {
-  options.use_f16 = use == AdapterUse::Everything;
-  options.use_subgroups = use == AdapterUse::Everything || use == AdapterUse::WithoutF16;
+device::DeviceOptions options_for(device::DeviceOptions options, const AdapterVerdict& verdict) {
+  options.use_f16 = verdict.use == AdapterUse::Everything;
+  options.use_subgroups = verdict.use == AdapterUse::Everything || verdict.use == AdapterUse::WithoutF16;
+  options.plain_kernels = verdict.plain;
   return options;
 }
 
@@ -40,28 +46,48 @@ fs::path verdict_path(const fs::path& folder, const device::DeviceInfo& info, bo
   return folder / (hash_hex(std::as_bytes(std::span(key))) + ".json");
 }
 
+/// Names of kernels, each of which is there.
+std::vector<std::string> kernel_names(const nlohmann::json& listed) {
+  const std::vector<kernels::KernelInfo> table = kernels::all_kernels();
+  std::vector<std::string> names = listed.get<std::vector<std::string>>();
+  for (const std::string& name : names) {
+    check(std::any_of(table.begin(), table.end(), [&](const auto& kernel) { return kernel.name == name; }),
+          "there is no kernel {}", name);
+  }
+  return names;
+}
+
 std::optional<AdapterVerdict> read_verdict(const fs::path& path) {
   std::error_code none;
   if (!fs::exists(path, none)) return std::nullopt;
   try {
     const MappedFile file(path);
     const auto bytes = file.bytes();
+    check(bytes.size() <= kMostBytes, "longer than a verdict");
     const nlohmann::json object = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
                                                         reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+    check(object.at("version") == kVersion, "of another version");
     const auto use = std::find(kUseNames.begin(), kUseNames.end(), object.at("use").get<std::string>());
     check(use != kUseNames.end(), "no such use");
-    return AdapterVerdict{static_cast<AdapterUse>(use - kUseNames.begin()), object.at("wrong")};
-  } catch (const std::exception&) {
-    return std::nullopt;  // whatever it holds, it is made anew
+    AdapterVerdict verdict{static_cast<AdapterUse>(use - kUseNames.begin()), kernel_names(object.at("plain")),
+                           kernel_names(object.at("wrong"))};
+    const bool is_all = verdict.use == AdapterUse::Everything && verdict.plain.empty();
+    check(is_all == verdict.wrong.empty(), "it contradicts itself");
+    return verdict;
+  } catch (const std::exception& odd) {
+    log_debug("{}: {}; the adapter is checked anew", path.string(), odd.what());
+    return std::nullopt;
   }
 }
 
 void write_verdict(const fs::path& path, const device::DeviceInfo& info, const AdapterVerdict& verdict) {
   nlohmann::ordered_json object;
+  object["version"] = kVersion;
   object["adapter"] = info.name;
   object["driver"] = info.driver;
   object["library"] = info.library;
   object["use"] = name_of(verdict.use);
+  object["plain"] = verdict.plain;
   object["wrong"] = verdict.wrong;
   try {
     fs::create_directories(path.parent_path());
@@ -99,6 +125,7 @@ std::set<std::string> training_kernels(device::Device& device) {
 }
 
 bool is_right(device::Stream& stream, const kernels::KernelInfo& kernel, bool rounded) {
+  if (!kernels::keeps_portable(stream, kernel.name) && fault_due("wrong-forms-of-" + kernel.name)) return false;
   for (const kernels::KernelCase& kernel_case : kernel.cases) {
     if (!kernel_case.in_doctor || (kernel_case.is_rounded && !rounded)) continue;
     if (fault_due("wrong-kernel") || !kernel_case.run(stream).passed()) return false;
@@ -106,31 +133,7 @@ bool is_right(device::Stream& stream, const kernels::KernelInfo& kernel, bool ro
   return true;
 }
 
-/// Checks the open device, and opens it with less as long as something is wrong. nullptr: nothing of it can be used.
-std::unique_ptr<device::Device> check_and_reduce(std::unique_ptr<device::Device> device,
-                                                 const device::DeviceOptions& options, const CheckedDevice& how,
-                                                 AdapterVerdict& verdict) {
-  const double start = now_seconds();
-  for (;;) {
-    const std::vector<std::string> wrong = wrong_training_kernels(*device, options.rounds_factors);
-    if (wrong.empty()) {
-      log_info("first use of {}: the kernels of training are right ({:.1f} s){}", device->info().name,
-               now_seconds() - start,
-               verdict.use == AdapterUse::Everything ? "" : fmt::format(", {}", name_of(verdict.use)));
-      return device;
-    }
-    if (verdict.wrong.empty()) verdict.wrong = wrong;
-    verdict.use = static_cast<AdapterUse>(static_cast<int>(verdict.use) + 1);
-    if (verdict.use == AdapterUse::Nothing) return nullptr;
-    device.reset();
-    device = how.open(options_for(options, verdict.use));
-  }
-}
-
-}  // namespace
-
-std::vector<std::string> wrong_training_kernels(device::Device& device, bool rounded) {
-  const std::set<std::string> needed = training_kernels(device);
+std::vector<std::string> wrong_kernels(device::Device& device, const std::set<std::string>& needed, bool rounded) {
   std::vector<std::string> wrong;
   for (const kernels::KernelInfo& kernel : kernels::all_kernels()) {
     if (!needed.contains(kernel.name)) continue;
@@ -144,6 +147,60 @@ std::vector<std::string> wrong_training_kernels(device::Device& device, bool rou
   return wrong;
 }
 
+std::string use_of(const AdapterVerdict& verdict) {
+  std::string text = name_of(verdict.use);
+  if (!verdict.plain.empty()) text += fmt::format(", but {} in portable form alone", joined(verdict.plain));
+  return text;
+}
+
+/// Checks the open device. What is wrong is left: first the faster forms of the kernels that are wrong, and where they are wrong in their
+/// portable form too, what the whole device has less of. nullptr: nothing of it can be used.
+std::unique_ptr<device::Device> check_and_reduce(std::unique_ptr<device::Device> device,
+                                                 const device::DeviceOptions& options, const CheckedDevice& how,
+                                                 AdapterVerdict& verdict) {
+  const double start = now_seconds();
+  const auto reopen = [&] {
+    device.reset();
+    device = how.open(options_for(options, verdict));
+  };
+  for (;;) {
+    std::vector<std::string> wrong = wrong_training_kernels(*device, options.rounds_factors);
+    if (!wrong.empty()) {
+      if (verdict.wrong.empty()) verdict.wrong = wrong;
+      verdict.plain = wrong;
+      reopen();
+      wrong = wrong_kernels(*device, {wrong.begin(), wrong.end()}, options.rounds_factors);
+    }
+    if (wrong.empty()) {
+      log_info("first use of {}: the kernels of training are right ({:.1f} s){}", device->info().name,
+               now_seconds() - start, verdict.wrong.empty() ? "" : " with " + use_of(verdict));
+      return device;
+    }
+    verdict.plain.clear();
+    verdict.use = static_cast<AdapterUse>(static_cast<int>(verdict.use) + 1);
+    if (verdict.use == AdapterUse::Nothing) return nullptr;
+    reopen();
+  }
+}
+
+void warn_of(const device::DeviceInfo& info, const AdapterVerdict& verdict) {
+  if (verdict.use == AdapterUse::Everything && verdict.plain.empty()) return;
+  if (verdict.use == AdapterUse::Everything) {
+    return log_warning(
+        "{} ({}): wrong numbers from the faster forms of {}; these run in their portable form, slower and right. "
+        "Update the driver; athanor doctor shows the numbers",
+        info.name, info.driver, joined(verdict.plain));
+  }
+  log_warning("{} ({}): {} wrong here; used: {}. Update the driver; athanor doctor shows the numbers", info.name,
+              info.driver, joined(verdict.wrong), use_of(verdict));
+}
+
+}  // namespace
+
+std::vector<std::string> wrong_training_kernels(device::Device& device, bool rounded) {
+  return wrong_kernels(device, training_kernels(device), rounded);
+}
+
 std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions& options, const CheckedDevice& how) {
   std::unique_ptr<device::Device> device = how.open(options);
   const device::DeviceInfo info = device->info();
@@ -155,21 +212,18 @@ std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions&
   AdapterVerdict verdict;
   if (const std::optional<AdapterVerdict> known = read_verdict(path)) {
     verdict = *known;
-    if (verdict.use == AdapterUse::Everything) return device;
+    if (verdict.wrong.empty()) return device;
     device.reset();
-    if (verdict.use != AdapterUse::Nothing) device = how.open(options_for(options, verdict.use));
+    if (verdict.use != AdapterUse::Nothing) device = how.open(options_for(options, verdict));
   } else {
     device = check_and_reduce(std::move(device), options, how, verdict);
     write_verdict(path, info, verdict);
   }
-  if (verdict.use != AdapterUse::Everything)
-    log_warning("{} ({}): {} wrong here; used: {}", info.name, info.driver, joined(verdict.wrong),
-                name_of(verdict.use));
+  warn_of(info, verdict);
   if (device) return device;
   check(options.name == "auto",
         "device {}: {} computes {} wrong through {}; update its driver, run athanor doctor for the numbers, or use "
-        "--device "
-        "cpu",
+        "--device cpu",
         options.name, info.name, joined(verdict.wrong), info.library);
   device::DeviceOptions cpu = options;
   cpu.name = "cpu";

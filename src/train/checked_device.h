@@ -17,6 +17,7 @@ enum class AdapterUse { Everything, WithoutF16, WithoutSubgroups, Nothing };
 
 struct AdapterVerdict {
   AdapterUse use = AdapterUse::Everything;
+  std::vector<std::string> plain;  // kernels that keep their portable form
   std::vector<std::string> wrong;  // kernels that were wrong with what is no longer used
 };
 
@@ -28,9 +29,10 @@ struct CheckedDevice {
   bool check_software = false;  // software adapters are for tests of the shaders, which judge them anyway
 };
 
-/// Opens the device that the options name. A hardware adapter that has no verdict yet is checked (about two seconds); one with wrong
-/// kernels is opened again without shader-f16, then without subgroups too; then the CPU is used for "auto", and an adapter that was named
-/// is refused with an Error. Says what it found in one line. With files of the user (kernel_files) nothing is judged.
+/// Opens the device that the options name. A hardware adapter that has no verdict yet is checked (about two seconds). Kernels that are
+/// wrong are left in their portable form, alone (plain_kernels); with some that are wrong in that too the adapter is opened again without
+/// shader-f16, then without subgroups too; then the CPU is used for "auto", and an adapter that was named is refused with an Error. Says
+/// what it found in one line. With files of the user (kernel_files) nothing is judged.
 std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions& options,
                                                     const CheckedDevice& how = {});
 

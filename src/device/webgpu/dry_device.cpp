@@ -61,6 +61,7 @@ class DryStream final : public WebGpuStream {
   bool has_f16() const override { return run_.has_f16; }
   bool has_subgroups() const override { return run_.has_subgroups; }
   std::span<const SubgroupMatrix> subgroup_matrices() const override { return run_.subgroup_matrices; }
+  const KernelNames& portable_kernels() const override { return run_.portable_kernels; }
   void set_max_workgroups(uint32_t limit) override { run_.limits.max_workgroups_per_dimension = limit; }
   const DeviceInfo& info() const { return run_.info; }
 
@@ -162,6 +163,7 @@ DryRun dry_run_of(Device& device) {
     run.has_f16 = stream.has_f16();
     run.has_subgroups = stream.has_subgroups();
     run.subgroup_matrices.assign(stream.subgroup_matrices().begin(), stream.subgroup_matrices().end());
+    run.portable_kernels = stream.portable_kernels();
   }
   return run;
 }

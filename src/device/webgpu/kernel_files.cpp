@@ -10,10 +10,10 @@ KernelFiles::KernelFiles(const std::vector<KernelFile>& files) {
   }
 }
 
-bool KernelFiles::has(std::string_view kernel) const {
-  const auto found = sources_.lower_bound(kernel);
-  if (found == sources_.end()) return false;
-  return found->first == kernel || found->first.starts_with(std::string(kernel) + "/");
+KernelNames KernelFiles::kernels() const {
+  KernelNames names;
+  for (const auto& [name, entry] : sources_) names.insert(name.substr(0, name.find('/')));
+  return names;
 }
 
 const Dispatch& KernelFiles::replace(const Dispatch& dispatch) {

@@ -13,8 +13,8 @@ class KernelFiles {
   explicit KernelFiles(const std::vector<KernelFile>& files);
 
   bool is_empty() const { return sources_.empty(); }
-  /// True when any pass of the kernel is replaced.
-  bool has(std::string_view kernel) const;
+  /// The kernels of which any pass is replaced.
+  KernelNames kernels() const;
   /// The dispatch with the user's shader in place of ours, or the dispatch itself. Valid until the next call.
   const Dispatch& replace(const Dispatch& dispatch);
   /// Launches that ran the user's shader, by the name given.

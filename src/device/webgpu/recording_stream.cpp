@@ -36,13 +36,20 @@ RecordingStream::RecordingStream(Device& device, Gpu& gpu, const BufferPool& poo
       staging_(gpu),
       profiler_(gpu, staging_, kMostLaunches),
       kernel_files_(options.kernel_files),
-      uses_kernel_files_(!options.kernel_files.empty()),
+      plain_kernels_(options.plain_kernels.begin(), options.plain_kernels.end()),
       pipelines_(gpu),
       uniforms_(create_buffer(gpu, kMostLaunches * kUniformSlotBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst,
                               "params")),
       params_(static_cast<size_t>(kMostLaunches * kUniformSlotBytes)),
       bind_groups_(gpu, uniforms_.get()) {
   for (Submission& submission : submissions_) submission.host_waits = &host_waits_;
+  use_kernel_files(true);
+}
+
+void RecordingStream::use_kernel_files(bool use) {
+  uses_kernel_files_ = use && !kernel_files_.is_empty();
+  portable_kernels_ = plain_kernels_;
+  if (uses_kernel_files_) portable_kernels_.merge(kernel_files_.kernels());
 }
 
 void RecordingStream::set_max_workgroups(uint32_t limit) {

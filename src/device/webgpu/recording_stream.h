@@ -25,8 +25,8 @@ class RecordingStream final : public WebGpuStream, public ReadBackCounter {
   bool has_subgroups() const override { return gpu_.has_subgroups(); }
   std::span<const SubgroupMatrix> subgroup_matrices() const override { return gpu_.subgroup_matrices(); }
   void set_max_workgroups(uint32_t limit) override;
-  bool is_replaced(std::string_view kernel) const override { return uses_kernel_files_ && kernel_files_.has(kernel); }
-  void use_kernel_files(bool use) override { uses_kernel_files_ = use && !kernel_files_.is_empty(); }
+  const KernelNames& portable_kernels() const override { return portable_kernels_; }
+  void use_kernel_files(bool use) override;
   int64_t replaced_launches(std::string_view name) const override { return kernel_files_.launches(name); }
   void dispatch(const Dispatch& dispatch) override;
 
@@ -103,6 +103,8 @@ class RecordingStream final : public WebGpuStream, public ReadBackCounter {
   Profiler profiler_;
   KernelFiles kernel_files_;
   bool uses_kernel_files_ = false;
+  const KernelNames plain_kernels_;
+  KernelNames portable_kernels_;  // those, and what the files in use stand in for
   PipelineCache pipelines_;
   Owned<WGPUBuffer> uniforms_;
   std::vector<std::byte> params_;  // of the batch, a slot a launch

@@ -7,6 +7,11 @@ namespace athanor::device::webgpu {
 
 uint32_t float_bits(float value) { return std::bit_cast<uint32_t>(value); }
 
+const KernelNames& WebGpuStream::portable_kernels() const {
+  static const KernelNames none;
+  return none;
+}
+
 Grid WebGpuStream::fold(int64_t groups) const {
   const int64_t most = limits().max_workgroups_per_dimension;
   check(groups >= 0 && groups <= most * most,

@@ -6,6 +6,8 @@
 #include "device/webgpu/shader_source.h"
 
 #include <array>
+#include <functional>
+#include <set>
 #include <vector>
 
 namespace athanor::device::webgpu {
@@ -61,6 +63,8 @@ struct SubgroupMatrix {
 
 uint32_t float_bits(float value);
 
+using KernelNames = std::set<std::string, std::less<>>;
+
 struct Limits {
   int64_t max_binding_bytes = 128 << 20;
   uint32_t max_workgroups_per_dimension = 65535;
@@ -78,12 +82,11 @@ class WebGpuStream : public Stream {
   virtual std::span<const SubgroupMatrix> subgroup_matrices() const = 0;
   /// Checks bindings (size, alignment, no buffer both read and written), then records. Throws Error with kernel and sizes.
   virtual void dispatch(const Dispatch& dispatch) = 0;
-  /// A file of the user stands in for the portable form of this kernel, or of a pass of it: where the shape permits it, launch that
-  /// form and none of the faster ones.
-  virtual bool is_replaced(std::string_view kernel) const {
-    static_cast<void>(kernel);
-    return false;
-  }
+  /// The kernels that are launched in their portable form alone: a file of the user stands in for it, or for that of a pass
+  /// (DeviceOptions::kernel_files), or their faster forms are wrong on this adapter (plain_kernels).
+  virtual const KernelNames& portable_kernels() const;
+  /// A launcher asks before it takes a faster form of this kernel.
+  bool keeps_portable(std::string_view kernel) const { return portable_kernels().contains(kernel); }
   /// Launches so far that ran the user's file for this name.
   virtual int64_t replaced_launches(std::string_view name) const {
     static_cast<void>(name);

@@ -39,7 +39,7 @@ bool fits(Stream& stream, std::string_view kernel, const Args& args, int64_t ten
   if (args.precision != MatMulPrecision::Medium || stream.backend() == device::Backend::Cpu) return false;
   const WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
   return args.head_dim <= kWidth && args.head_dim % 4 == 0 && args.soft_cap == 0 && has_matrix_units(webgpu) &&
-         halves_bytes(args, tensors_of_heads) <= webgpu.limits().max_binding_bytes && !webgpu.is_replaced(kernel);
+         halves_bytes(args, tensors_of_heads) <= webgpu.limits().max_binding_bytes && !webgpu.keeps_portable(kernel);
 }
 
 Buffer scale_of(Stream& stream, const Buffer& values, Buffer* kept) {

@@ -24,10 +24,10 @@ constexpr SubgroupMatrix kNvidia{SubgroupMatrix::Component::F16, SubgroupMatrix:
 
 /// "KERNEL/PASS VARIANT" of what both directions launch for these sizes.
 std::vector<std::string> launches_for(const AttentionSizes& sizes, const AttentionRule& rule, MatMulPrecision precision,
-                                      const std::string& replaced = {}) {
+                                      const std::string& portable = {}) {
   WatchedStream watched(testing::stream());
   watched.matrices = {kNvidia};
-  if (!replaced.empty()) watched.replaced.insert(replaced);
+  if (!portable.empty()) watched.portable.insert(portable);
   run_attention(watched, sizes, rule, attention_inputs(sizes, 1), Directions::Both, precision);
   std::vector<std::string> launches;
   for (const Dispatch& dispatch : watched.dispatches) {

@@ -147,15 +147,15 @@ TEST(MatMulVariants, SplitSumsOfAnAdditionAreAddedOnceAndBearItsName) {
   EXPECT_EQ(watched.dispatches[1].params[2], 1U);
 }
 
-TEST(MatMulVariants, AUsersFileIsUsedWhereverTheShapePermitsThePortableForm) {
+TEST(MatMulVariants, AKernelThatKeepsItsPortableFormLeavesTheFasterOnes) {
   using ::testing::ElementsAre;
   WatchedStream watched(testing::stream());
-  watched.replaced = {"matmul", "matmul_at"};
+  watched.portable = {"matmul", "matmul_at"};
   EXPECT_THAT(variants_of(watched, {Product::Plain}, {1, 64, 64}), ElementsAre("portable"));
   EXPECT_THAT(variants_of(watched, {Product::Plain}, {64, 64, 1024}), ElementsAre("portable"));
   EXPECT_THAT(variants_of(watched, {Product::At}, {64, 64, 1024}), ElementsAre("portable"));
-  // Rows that are not whole vectors are not its shape, and other kernels are not its business.
-  EXPECT_THAT(variants_of(watched, {Product::Plain}, {1, 65, 64}), ElementsAre("few_rows_1_scalar_w"));
+  // Rows that are not whole vectors need another one, if none of the faster; other kernels are not its business.
+  EXPECT_THAT(variants_of(watched, {Product::Plain}, {1, 65, 64}), ElementsAre("scalar_w"));
   EXPECT_THAT(variants_of(watched, {Product::T}, {1, 64, 64}), ElementsAre("few_rows_1"));
   EXPECT_THAT(variants_of(watched, {Product::Plain, Accumulate::Yes}, {1, 64, 64}), ElementsAre("few_rows_1"));
 }

@@ -30,7 +30,7 @@ bool takes_matrix_units(Stream& stream, const ProductCall& call) {
   return x_type(call.kernel) == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
          size.flops() >= kLeastFlops && x_matrix(call.kernel.product, size).columns % 4 == 0 &&
          w_matrix(call.kernel.product, size).columns % 4 == 0 && has_matrix_units(webgpu) &&
-         !webgpu.is_replaced(name_of(call.kernel));
+         !webgpu.keeps_portable(name_of(call.kernel));
 }
 
 OperandScales<Buffer> measure_scales(Stream& stream, const ProductCall& call) {

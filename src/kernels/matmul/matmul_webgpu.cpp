@@ -117,7 +117,7 @@ void product_webgpu(WebGpuStream& stream, const ProductCall& call, const SplitLi
   if (call.scales.x) {
     form = Form::MatrixUnits;
     bounds.flops *= kMatrixUnitsSpeed;
-  } else if (variant.x_vectors && variant.w_vectors && stream.is_replaced(name_of(call.kernel))) {
+  } else if (stream.keeps_portable(name_of(call.kernel))) {
     form = Form::PortableTiles;
   } else if (!is_at(product) && call.size.rows <= kFewRows) {
     form = Form::FewRows;
