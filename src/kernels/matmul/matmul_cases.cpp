@@ -3,10 +3,12 @@
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/matmul_half.h"
+#include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_reference.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace athanor::kernels {
@@ -95,6 +97,22 @@ KernelCase case_of(std::string name, bool in_doctor, const ProductKernel& kernel
           trial.precision != MatMulPrecision::Highest};
 }
 
+/// With the tiles of 128 x 128 where the adapter has products that take them, however small this one is.
+KernelCase wide_case_of(const ProductKernel& kernel, const Extents& size) {
+  return {fmt::format("result {} x {}, sums of {}, wide tiles", size.rows, size.columns, size.sum), true,
+          [=](device::Stream& stream) {
+            return run_product_case(stream, kernel, size, [&](const ProductCall& call) {
+              launch(
+                  stream, name_of(kernel), cost_of(call), [&](auto& cpu) { product_cpu(cpu, call); },
+                  [&](auto& webgpu) {
+                    SplitLimits limits = limits_of(webgpu);
+                    limits.wide_tiles = std::min<int64_t>(limits.wide_tiles, 1);
+                    product_webgpu(webgpu, call, limits);
+                  });
+            });
+          }};
+}
+
 double allowed_error(const Extents& size, MatMulPrecision precision) {
   switch (precision) {
     case MatMulPrecision::Highest:
@@ -116,10 +134,14 @@ struct RoundedSizes {
   Extents scalar;
 };
 
+// What comes from panels: a last workgroup with one panel of four, and sums in parts of which the last is shorter.
+constexpr Extents kPanels{320, 192, 576};
+constexpr Extents kPanelsInParts{192, 128, 2112};
+
 RoundedSizes rounded_sizes_of(Product product) {
-  if (is_at(product)) return {{260, 388, 363}, {256, 384, 384}, {128, 124, 2117}, {127, 129, 257}};
+  if (is_at(product)) return {{260, 388, 363}, {256, 384, 416}, {128, 124, 2117}, {127, 129, 257}};
   const int64_t columns = product == Product::T ? 387 : 388;
-  return {{257, columns, 360}, {256, 384, 384}, {127, 128, 2068}, {200, 129, 257}};
+  return {{257, columns, 360}, {256, 384, 416}, {127, 128, 2068}, {200, 129, 257}};
 }
 
 void add_rounded_cases(std::vector<KernelCase>& cases, const ProductKernel& kernel) {
@@ -138,6 +160,8 @@ void add_rounded_cases(std::vector<KernelCase>& cases, const ProductKernel& kern
     add(sizes.whole, !adds, 1, 1);
     add(sizes.parts, kernel.product == Product::At && adds, 1, 1);
     add(sizes.scalar, false, 1, 1);
+    add(kPanels, true, 1e5F, 1e-8F);
+    add(kPanelsInParts, kernel.product == Product::At, 1, 1);
   }
 }
 
@@ -204,6 +228,8 @@ std::vector<KernelCase> matmul_cases(const ProductKernel& kernel) {
     cases.push_back(
         case_of(fmt::format("result {} x {}, sums of {}", size.rows, size.columns, size.sum), in_doctor, kernel, size));
   }
+  for (const Extents& size : {Extents{132, 200, 44}, Extents{128, 256, 40}})
+    cases.push_back(wide_case_of(kernel, size));
   if (x_type(kernel) == DType::F32) add_rounded_cases(cases, kernel);
   if (is_swiglu(kernel.product) && kernel.accumulate == Accumulate::No) {
     for (const int64_t rows : {8, 68}) {

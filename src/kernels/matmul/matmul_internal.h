@@ -22,6 +22,6 @@ void product_cpu(device::cpu::CpuStream& stream, const ProductCall& call);
 
 /// limits: those of the adapter, or lower ones in tests.
 void product_webgpu(device::webgpu::WebGpuStream& stream, const ProductCall& call, const SplitLimits& limits);
-SplitLimits limits_of(const device::webgpu::WebGpuStream& stream);
+SplitLimits limits_of(device::webgpu::WebGpuStream& stream);
 
 }  // namespace athanor::kernels

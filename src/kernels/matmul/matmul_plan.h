@@ -14,11 +14,12 @@ inline constexpr double kMostFlops = 7e10;
 // adapter that does perhaps 10 GFLOP/s. Rows beyond are a further dispatch that adds to the first.
 inline constexpr int64_t kMostTerms = 1 << 18;
 
-/// What bounds one dispatch.
+/// What bounds one dispatch, and the tile that the adapter does best with.
 struct SplitLimits {
   int64_t binding_bytes = 0;
   int64_t workgroups = 0;  // of one dimension of a grid
   double flops = kMostFlops;
+  int64_t wide_tiles = 0;  // in f32: 128 x 128 values a workgroup where there are at least so many of them; 0: never
 };
 
 /// Which kernel a product gets.

@@ -22,6 +22,16 @@
 #include "kernels/wgsl/matmul_load_x_half_vec4.h"
 #include "kernels/wgsl/matmul_load_x_scalar.h"
 #include "kernels/wgsl/matmul_load_x_vec4.h"
+#include "kernels/wgsl/matmul_panels.h"
+#include "kernels/wgsl/matmul_panels_bindings.h"
+#include "kernels/wgsl/matmul_panels_make.h"
+#include "kernels/wgsl/matmul_panels_of_hidden_bindings.h"
+#include "kernels/wgsl/matmul_panels_of_x_bindings.h"
+#include "kernels/wgsl/matmul_panels_w16_bindings.h"
+#include "kernels/wgsl/matmul_scale_of_halves.h"
+#include "kernels/wgsl/matmul_scale_of_hidden.h"
+#include "kernels/wgsl/matmul_scale_of_w.h"
+#include "kernels/wgsl/matmul_scale_of_x.h"
 #include "kernels/wgsl/matmul_split_k.h"
 #include "kernels/wgsl/matmul_store.h"
 #include "kernels/wgsl/matmul_swiglu_a_bindings.h"
@@ -42,6 +52,7 @@
 #include "kernels/wgsl/matmul_units_w16_bindings.h"
 #include "kernels/wgsl/matmul_w16_bindings.h"
 #include "kernels/wgsl/matmul_whole_sums.h"
+#include "kernels/wgsl/matmul_wide.h"
 
 #include <fmt/format.h>
 
@@ -71,6 +82,9 @@ const ShaderSource* bindings_of(const ProductKernel& kernel) {
 const ShaderSource* load_x_of(const Variant& variant) {
   const bool vectors = variant.x_vectors;
   const bool half = x_type(variant.kernel) == DType::F16;
+  // These look at no place where all tiles are whole.
+  if (variant.wide && !half)
+    return is_swiglu(variant.kernel.product) ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl;
   if (is_swiglu(variant.kernel.product)) {
     if (half) return vectors ? &matmul_load_hidden_half_vec4_wgsl : &matmul_load_hidden_half_scalar_wgsl;
     return vectors ? &matmul_load_hidden_vec4_wgsl : &matmul_load_hidden_scalar_wgsl;
@@ -81,6 +95,8 @@ const ShaderSource* load_x_of(const Variant& variant) {
 
 const ShaderSource* load_w_of(const Variant& variant) {
   const bool vectors = variant.w_vectors;
+  if (variant.wide)
+    return w_type(variant.kernel) == DType::F16 ? &matmul_units_load_w_half_wgsl : &matmul_units_load_w_wgsl;
   if (w_type(variant.kernel) == DType::F16) {
     return vectors ? &matmul_load_w_half_vec4_wgsl : &matmul_load_w_half_scalar_wgsl;
   }
@@ -114,16 +130,24 @@ std::string prelude_of(const Variant& variant) {
   return lines;
 }
 
+/// How the operands lie: in the kernels that have one text for all products.
+std::string order_of_operands(Product product) {
+  return fmt::format("const X_ALONG: bool = {};  // rows of X and W lie along the sum\nconst W_ALONG: bool = {};\n",
+                     !is_at(product), product == Product::T);
+}
+
+std::string whole_tiles_line(bool whole) {
+  return fmt::format("const WHOLE_TILES: bool = {};  // nothing lies outside\n", whole);
+}
+
 /// Constants of a variant on the matrix units.
 std::string units_prelude_of(const Variant& variant) {
-  const Product product = variant.kernel.product;
   const bool split = variant.precision == MatMulPrecision::High;
   std::string lines = prelude_of(variant);
   lines += fmt::format("const SPLIT: bool = {};  // factors in two halves\n", split);
-  lines += fmt::format("const STEP: u32 = {}u;  // terms\n", split ? 16 : 32);
-  lines += fmt::format("const X_ALONG: bool = {};  // rows of X and W lie along the sum\n", !is_at(product));
-  lines += fmt::format("const W_ALONG: bool = {};\n", product == Product::T);
-  lines += fmt::format("const WHOLE_TILES: bool = {};  // nothing lies outside\n", variant.whole_tiles);
+  lines += fmt::format("const STEP: u32 = {}u;  // terms\n", (split ? 16 : 32) * (variant.panels ? 2 : 1));
+  lines += order_of_operands(variant.kernel.product);
+  lines += whole_tiles_line(variant.whole_tiles);
   return lines;
 }
 
@@ -133,9 +157,11 @@ std::string variant_name(const Variant& variant) {
   const auto add = [&](std::string_view word) { name += name.empty() ? word : fmt::format("_{}", word); };
   if (variant.precision != MatMulPrecision::Highest) {
     add(name_of(variant.precision));
-    if (!variant.whole_tiles) add("edges");
+    if (variant.panels) add("panels");
+    if (!variant.panels && !variant.whole_tiles) add("edges");
   }
   if (variant.few_rows > 0) add(fmt::format("few_rows_{}", variant.few_rows));
+  if (variant.wide) add(variant.whole_tiles ? "wide" : "wide_edges");
   if (variant.split_k) add("split_k");
   if (variant.strides.distance > 0) add("strided");
   if (variant.strides.x) add("x");
@@ -149,27 +175,42 @@ std::string variant_name(const Variant& variant) {
   return name.empty() ? "portable" : name;
 }
 
+const ShaderSource* scale_of_w(bool halves) { return halves ? &matmul_scale_of_halves_wgsl : &matmul_scale_of_w_wgsl; }
+
+/// A load of X, or of the hidden matrix, in f32, and its scale.
+void add_x_of_units(device::webgpu::Dispatch& dispatch, bool swiglu) {
+  if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
+  dispatch.sources.push_back(swiglu ? &matmul_scale_of_hidden_wgsl : &matmul_scale_of_x_wgsl);
+  dispatch.sources.push_back(swiglu ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl);
+}
+
 device::webgpu::Dispatch units_shader_of(const Variant& variant) {
   const bool swiglu = is_swiglu(variant.kernel.product);
   device::webgpu::Dispatch dispatch;
   dispatch.kernel = name_of(variant.kernel);
   dispatch.variant = variant_name(variant);
   dispatch.prelude = units_prelude_of(variant);
+  dispatch.needs_f16 = true;
+  dispatch.needs_subgroups = true;
+  dispatch.needs_subgroup_matrix = true;
+  const ShaderSource* share = variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl;
   const bool w16 = w_type(variant.kernel) == DType::F16;
+  if (variant.panels) {
+    dispatch.sources = {w16 ? &matmul_panels_w16_bindings_wgsl : &matmul_panels_bindings_wgsl, scale_of_w(w16), share,
+                        &matmul_panels_wgsl};
+    return dispatch;
+  }
   if (swiglu) {
     dispatch.sources = {w16 ? &matmul_units_swiglu_w16_bindings_wgsl : &matmul_units_swiglu_bindings_wgsl};
   } else {
     dispatch.sources = {w16 ? &matmul_units_w16_bindings_wgsl : &matmul_units_bindings_wgsl};
   }
-  if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
-  dispatch.sources.push_back(swiglu ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl);
+  add_x_of_units(dispatch, swiglu);
+  dispatch.sources.push_back(scale_of_w(w16));
   dispatch.sources.push_back(w16 ? &matmul_units_load_w_half_wgsl : &matmul_units_load_w_wgsl);
   dispatch.sources.push_back(&matmul_store_wgsl);
-  dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
+  dispatch.sources.push_back(share);
   dispatch.sources.push_back(&matmul_units_wgsl);
-  dispatch.needs_f16 = true;
-  dispatch.needs_subgroups = true;
-  dispatch.needs_subgroup_matrix = true;
   return dispatch;
 }
 
@@ -187,10 +228,38 @@ device::webgpu::Dispatch shader_of(const Variant& variant) {
   dispatch.sources.push_back(load_w_of(variant));
   dispatch.sources.push_back(&matmul_store_wgsl);
   if (variant.few_rows == 0) {
-    dispatch.sources.push_back(&matmul_tile_wgsl);
+    if (!variant.wide) dispatch.sources.push_back(&matmul_tile_wgsl);
     dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
   }
-  dispatch.sources.push_back(body_of(variant));
+  if (variant.wide) {
+    dispatch.prelude += order_of_operands(variant.kernel.product);
+    dispatch.prelude += whole_tiles_line(variant.whole_tiles);
+    // The other loads name the types of their operands themselves.
+    if (x_type(variant.kernel) == DType::F32) dispatch.prelude += "alias XValue = vec4<f32>;\n";
+    const bool w16 = w_type(variant.kernel) == DType::F16;
+    dispatch.prelude += fmt::format("alias WValue = {};\n", w16 ? "vec2<u32>" : "vec4<f32>");
+  }
+  dispatch.sources.push_back(variant.wide ? &matmul_wide_wgsl : body_of(variant));
+  return dispatch;
+}
+
+device::webgpu::Dispatch panels_shader_of(const ProductKernel& kernel, MatMulPrecision precision) {
+  device::webgpu::Dispatch dispatch;
+  dispatch.kernel = name_of(kernel);
+  dispatch.pass = "panels";
+  dispatch.variant = name_of(precision);
+  dispatch.needs_f16 = true;
+  dispatch.prelude =
+      fmt::format("const SPLIT: bool = {};  // factors in two halves\n", precision == MatMulPrecision::High);
+  dispatch.prelude += order_of_operands(kernel.product);
+  dispatch.prelude +=
+      fmt::format("const X_STRIDE: u32 = {}u;  // params[X_STRIDE]: values from a row of X to the next\n",
+                  is_at(kernel.product) ? 0 : 2);
+  dispatch.prelude += whole_tiles_line(true);
+  const bool swiglu = is_swiglu(kernel.product);
+  dispatch.sources = {swiglu ? &matmul_panels_of_hidden_bindings_wgsl : &matmul_panels_of_x_bindings_wgsl};
+  add_x_of_units(dispatch, swiglu);
+  dispatch.sources.push_back(&matmul_panels_make_wgsl);
   return dispatch;
 }
 

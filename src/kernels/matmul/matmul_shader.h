@@ -16,9 +16,14 @@ struct Variant {
   bool split_k = false;                                  // parts of the sums, one a z of the grid
   MatMulPrecision precision = MatMulPrecision::Highest;  // else on the matrix units
   bool whole_tiles = false;                              // there: rows and columns fill the tiles, terms the steps
+  bool panels = false;                                   // there: X is panels (matmul_panels.h)
+  bool wide = false;                                     // in f32: tiles of 128 x 128
 };
 
 /// A dispatch with kernel, variant, prelude and sources; bindings, params, grid and cost are still to come.
 device::webgpu::Dispatch shader_of(const Variant& variant);
+
+/// The same for the launch that makes the panels of a product's left operand.
+device::webgpu::Dispatch panels_shader_of(const ProductKernel& kernel, MatMulPrecision precision);
 
 }  // namespace athanor::kernels

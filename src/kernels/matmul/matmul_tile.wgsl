@@ -9,11 +9,3 @@ const BUFFER: u32 = 256u;  // vec4 of one buffer: 64 x 16 values
 
 var<workgroup> x_tile: array<vec4<f32>, 512>;
 var<workgroup> w_tile: array<vec4<f32>, 512>;
-
-/// Four values of a row of Y, `distance` columns apart.
-fn store_four(start: u32, row: u32, column: u32, distance: u32, values: vec4<f32>) {
-  store(start, row, column, values.x);
-  store(start, row, column + distance, values.y);
-  store(start, row, column + 2u * distance, values.z);
-  store(start, row, column + 3u * distance, values.w);
-}

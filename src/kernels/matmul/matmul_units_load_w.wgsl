@@ -7,7 +7,3 @@ fn load_w(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
   let inside = row < rows && column < columns;
   return select(vec4<f32>(0.0), w[select(0u, index, inside)], inside);
 }
-
-fn w_scale() -> f32 {
-  return w_scales[0];
-}

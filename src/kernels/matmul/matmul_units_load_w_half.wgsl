@@ -5,7 +5,3 @@ fn load_w(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
   let halves = w[select(0u, index, inside)];
   return select(vec4<f32>(0.0), vec4<f32>(unpack2x16float(halves.x), unpack2x16float(halves.y)), inside);
 }
-
-fn w_scale() -> f32 {
-  return 1.0;
-}

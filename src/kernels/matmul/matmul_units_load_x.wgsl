@@ -7,7 +7,3 @@ fn load_x(row: u32, column: u32, rows: u32, columns: u32) -> vec4<f32> {
   let inside = row < rows && column < columns;
   return select(vec4<f32>(0.0), x[select(0u, index, inside)], inside);
 }
-
-fn x_scale() -> f32 {
-  return x_scales[0];
-}

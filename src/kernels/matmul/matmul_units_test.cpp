@@ -44,7 +44,8 @@ std::vector<std::string> launches_on(const SubgroupMatrix& units, const ProductK
 std::string variant_on(const SubgroupMatrix& units, const ProductKernel& kernel, const Extents& size,
                        MatMulPrecision precision) {
   for (const std::string& launch : launches_on(units, kernel, size, precision)) {
-    if (launch.starts_with("matmul")) return launch.substr(launch.find(' ') + 1);
+    const size_t space = launch.find(' ');  // none in the name of a pass
+    if (launch.starts_with("matmul") && space != std::string::npos) return launch.substr(space + 1);
   }
   return "";
 }
@@ -52,12 +53,15 @@ std::string variant_on(const SubgroupMatrix& units, const ProductKernel& kernel,
 TEST(MatMulUnits, AreTakenByLargeProductsOfWholeVectorsThatPermitIt) {
   const ProductKernel plain{Product::Plain};
   const Extents large{1536, 1024, 512};
-  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::Medium), "medium");
-  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::High), "high");
+  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::Medium), "medium_panels");
+  EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::High), "high_panels");
   EXPECT_EQ(variant_on(kNvidia, plain, large, MatMulPrecision::Highest), "portable");
+  EXPECT_EQ(variant_on(kNvidia, plain, {1536, 1024, 544}, MatMulPrecision::Medium), "medium");
+  EXPECT_EQ(variant_on(kNvidia, plain, {128, 1024, 960}, MatMulPrecision::High), "high");
   EXPECT_EQ(variant_on(kNvidia, plain, {1500, 1024, 512}, MatMulPrecision::Medium), "medium_edges");
   EXPECT_EQ(variant_on(kNvidia, plain, {1536, 1024, 528}, MatMulPrecision::Medium), "medium_edges");
-  EXPECT_EQ(variant_on(kNvidia, {Product::At}, {256, 256, 2048}, MatMulPrecision::High), "high_split_k");
+  EXPECT_EQ(variant_on(kNvidia, {Product::At}, {256, 256, 2048}, MatMulPrecision::High), "high_panels_split_k");
+  EXPECT_EQ(variant_on(kNvidia, {Product::At}, {256, 256, 2080}, MatMulPrecision::High), "high_split_k");
   // Too small, too narrow, rows that are not whole vectors, halves.
   EXPECT_EQ(variant_on(kNvidia, plain, {256, 256, 256}, MatMulPrecision::Medium), "portable");
   EXPECT_EQ(variant_on(kNvidia, plain, {32768, 60, 512}, MatMulPrecision::Medium), "portable");
@@ -69,10 +73,12 @@ TEST(MatMulUnits, TakeWeightsThatAreHalvesAsTheyAre) {
   for (const Product product : {Product::Plain, Product::T}) {
     const ProductKernel kernel{product, Accumulate::No, DType::F16};
     EXPECT_THAT(launches_on(kNvidia, kernel, {1536, 1024, 512}, MatMulPrecision::Medium),
-                ElementsAre("max_magnitude portable", "max_magnitude/scale", name_of(kernel) + " medium"));
+                ElementsAre("max_magnitude portable", "max_magnitude/scale", name_of(kernel) + "/panels",
+                            name_of(kernel) + " medium_panels"));
   }
   const ProductKernel swiglu{Product::Swiglu, Accumulate::No, DType::F16};
-  EXPECT_EQ(launches_on(kNvidia, swiglu, {1536, 1024, 512}, MatMulPrecision::High).back(), name_of(swiglu) + " high");
+  EXPECT_EQ(launches_on(kNvidia, swiglu, {1536, 1024, 512}, MatMulPrecision::High).back(),
+            name_of(swiglu) + " high_panels");
 }
 
 TEST(MatMulUnits, OfAnotherShapeTypeOrSubgroupAreLeftAlone) {
@@ -96,11 +102,12 @@ TEST(MatMulUnits, AScaleThatIsKeptIsMeasuredOnce) {
   const Extents size{512, 512, 512};
   EXPECT_THAT(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept),
               ElementsAre("max_magnitude portable", "max_magnitude/scale", "max_magnitude portable",
-                          "max_magnitude/scale", "matmul_t_acc medium"));
+                          "max_magnitude/scale", "matmul_t_acc/panels", "matmul_t_acc medium_panels"));
   EXPECT_TRUE(x_scale);
-  EXPECT_THAT(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept), ElementsAre("matmul_t_acc medium"));
+  EXPECT_THAT(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept),
+              ElementsAre("matmul_t_acc/panels", "matmul_t_acc medium_panels"));
   w_scale = {};
-  EXPECT_EQ(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept).size(), 3U);
+  EXPECT_EQ(launches_on(kNvidia, kernel, size, MatMulPrecision::Medium, kept).size(), 4U);
 }
 
 TEST(MatMulUnits, AreNotAskedForScalesWhenTheyAreNotTaken) {
@@ -187,7 +194,8 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, "alias Left = subgroup_matrix_left<f16, 16, 16>;", kLoops);
   replace_all(text, "alias Right = subgroup_matrix_right<f16, 16, 16>;", "");
   replace_all(text, "alias Sums = subgroup_matrix_result<f32, 16, 16>;", "");
-  replace_all(text, "subgroupMatrixLoad<Left>(&x_tile, ", "loops_block(");
+  const bool panels = dispatch.variant.find("panels") != std::string::npos;
+  replace_all(text, panels ? "subgroupMatrixLoad<Left>(&x, " : "subgroupMatrixLoad<Left>(&x_tile, ", "loops_block(");
   replace_all(text, "subgroupMatrixLoad<Right>(&w_tile, ", "loops_block(");
   replace_all(text, "subgroupMatrixMultiplyAccumulate(", "loops_multiply(");
   replace_all(text, "subgroupMatrixScalarMultiply(", "loops_scale(");
@@ -195,12 +203,17 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, "subgroupMatrixStore(&y, ", "loops_store_y(");
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 4; ++j) {
-      replace_all(text, fmt::format("  var c{}{}: Sums;", i, j),
+      replace_all(text, fmt::format("  var c{}{}{};", i, j, panels ? " = Sums()" : ": Sums"),
                   fmt::format("  var c{}{}: Sums = {}u;", i, j, 4 * i + j));
     }
   }
-  replace_all(text, "    workgroupBarrier();\n  }\n\n  let x_back",
-              "    loops_run();\n    workgroupBarrier();\n  }\n\n  let x_back");
+  if (panels) {
+    replace_all(text, "x_tile[a.x", "x[a.x");
+    replace_all(text, "      a0 = n0;", "      loops_run();\n      a0 = n0;");
+  } else {
+    replace_all(text, "    workgroupBarrier();\n  }\n\n  let x_back",
+                "    loops_run();\n    workgroupBarrier();\n  }\n\n  let x_back");
+  }
   replace_all(text, "@builtin(subgroup_id) subgroup: u32,", "");
   replace_all(text, "@builtin(subgroup_invocation_id) lane: u32", "");
   replace_all(text, "  let share = share_of(group.z, groups.z);\n",
@@ -248,6 +261,7 @@ std::vector<Product> products_of_edges() { return testing::slow_list() ? kProduc
 std::vector<Product> products_of_the_rest() { return testing::slow_list() ? kProducts : std::vector<Product>{}; }
 
 class MatMulUnitsInLoops : public ::testing::TestWithParam<Product> {};
+class MatMulPanelsInLoops : public ::testing::TestWithParam<Product> {};
 class MatMulUnitsInLoopsLong : public ::testing::TestWithParam<Product> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MatMulUnitsInLoopsLong);
 
@@ -264,6 +278,27 @@ TEST_P(MatMulUnitsInLoops, WeightsOfHalvesAreRight) {
   if (is_at(GetParam())) return;  // there is no W
   const ProductKernel kernel{GetParam(), Accumulate::No, DType::F16};
   expect_right_with_loops(kernel, {129, 200, 84}, {3.0F, 1e5F, 1, MatMulPrecision::Medium});
+}
+
+// Five panels: three subgroups of the second workgroup have none of their own.
+TEST_P(MatMulPanelsInLoops, AreRight) {
+  for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
+    expect_right_with_loops({GetParam()}, {320, 64, 128}, {3.0F, 1e-8F, 1e5F, precision});
+    if (GetParam() != Product::Swiglu)
+      expect_right_with_loops({GetParam(), Accumulate::Yes}, {320, 64, 64}, {3.0F, 1e5F, 1, precision});
+  }
+}
+
+TEST_P(MatMulPanelsInLoops, OfSumsInPartsAreRight) {
+  expect_right_with_loops({GetParam()}, {192, 64, 2112}, {3.0F, 1, 1, MatMulPrecision::Medium});
+}
+
+TEST_P(MatMulPanelsInLoops, TakeWeightsOfHalves) {
+  if (is_at(GetParam())) return;  // there is no W
+  for (const MatMulPrecision precision : {MatMulPrecision::High, MatMulPrecision::Medium}) {
+    const ProductKernel kernel{GetParam(), Accumulate::No, DType::F16};
+    expect_right_with_loops(kernel, {256, 64, 128}, {3.0F, 1e5F, 1, precision});
+  }
 }
 
 TEST_P(MatMulUnitsInLoopsLong, WholeTilesAreRight) {
@@ -285,6 +320,8 @@ TEST_P(MatMulUnitsInLoopsLong, PiecesWhoseRowsLieApartAreRight) {
 
 std::string test_name(Product product) { return name_of(ProductKernel{product}); }
 
+INSTANTIATE_TEST_SUITE_P(All, MatMulPanelsInLoops, ::testing::ValuesIn(kProducts),
+                         [](const ::testing::TestParamInfo<Product>& info) { return test_name(info.param); });
 INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoopsLong, ::testing::ValuesIn(products_of_the_rest()),
                          [](const ::testing::TestParamInfo<Product>& info) { return test_name(info.param); });
 INSTANTIATE_TEST_SUITE_P(All, MatMulUnitsInLoops, ::testing::ValuesIn(products_of_edges()),

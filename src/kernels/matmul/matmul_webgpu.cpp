@@ -1,5 +1,6 @@
 // The matrix products through WebGPU: one launcher for the family, which cuts a call into pieces and gives each its variant.
 #include "kernels/matmul/matmul_internal.h"
+#include "kernels/matmul/matmul_panels.h"
 #include "kernels/matmul/matmul_shader.h"
 #include "kernels/matrix_units.h"
 #include "kernels/wgsl/matmul_sum_parts.h"
@@ -15,6 +16,9 @@ namespace {
 
 constexpr int64_t kTile = 64;
 constexpr int64_t kUnitsTile = 128;
+constexpr int64_t kUnitsStep = 32;
+constexpr int64_t kWideTile = 128;
+constexpr int64_t kWideStep = 8;
 constexpr int64_t kFewRowsColumns = 32;
 constexpr int64_t kFewRowsColumnsT = 8;
 
@@ -45,13 +49,24 @@ void record_few_rows(WebGpuStream& stream, Variant variant, const ProductCall& c
   stream.dispatch(dispatch);
 }
 
-int64_t tile_of(const Variant& variant) { return variant.precision == MatMulPrecision::Highest ? kTile : kUnitsTile; }
+/// Rows and columns of Y that one workgroup computes.
+Matrix tile_of(const Variant& variant) {
+  if (variant.panels) return {kPanelTileRows, kPanelTileColumns};
+  const int64_t edge = variant.wide ? kWideTile : (variant.precision == MatMulPrecision::Highest ? kTile : kUnitsTile);
+  return {edge, edge};
+}
+
+/// How many tiles Y has.
+Matrix tiles_of(const Variant& variant, const Extents& size) {
+  const Matrix tile = tile_of(variant);
+  return {ceil_div(size.rows, tile.rows), ceil_div(size.columns, tile.columns)};
+}
 
 void record_tiles(WebGpuStream& stream, const Variant& variant, const ProductCall& call, int64_t parts) {
-  const int64_t tile = tile_of(variant);
+  const Matrix tiles = tiles_of(variant, call.size);
   Dispatch dispatch = dispatch_of(variant, call);
-  dispatch.grid = {to_u32(ceil_div(call.size.columns, tile), dispatch.kernel),
-                   to_u32(ceil_div(call.size.rows, tile), dispatch.kernel), to_u32(parts, dispatch.kernel)};
+  dispatch.grid = {to_u32(tiles.columns, dispatch.kernel), to_u32(tiles.rows, dispatch.kernel),
+                   to_u32(parts, dispatch.kernel)};
   stream.dispatch(dispatch);
 }
 
@@ -79,32 +94,61 @@ void record_split_k(WebGpuStream& stream, Variant variant, const ProductCall& ca
   record_sum_of_parts(stream, call, partial.y, parts);
 }
 
-void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call, Form form) {
-  variant.kernel = call.kernel;
-  if (form == Form::FewRows) return record_few_rows(stream, variant, call);
-  const bool units = form == Form::MatrixUnits;
-  if (units) {
-    constexpr int64_t kStep = 32;
-    variant.precision = call.precision;
-    variant.whole_tiles =
-        call.size.rows % kUnitsTile == 0 && call.size.columns % kUnitsTile == 0 && call.size.sum % kStep == 0;
-  }
+/// The tiles of a piece, or parts of their sums.
+void record_sums(WebGpuStream& stream, const Variant& variant, const ProductCall& call) {
   int64_t parts = 1;
-  if ((form == Form::Tiles || units) && !variant.strides.y) {
-    const int64_t tile = tile_of(variant);
-    const int64_t tiles = ceil_div(call.size.rows, tile) * ceil_div(call.size.columns, tile);
-    const int64_t wanted = units ? parts_on_matrix_units(tiles, call.size.sum) : parts_of(tiles, call.size.sum);
+  if (!variant.strides.y) {
+    const int64_t tiles = tiles_of(variant, call.size).count();
+    const int64_t wanted = variant.precision == MatMulPrecision::Highest ? parts_of(tiles, call.size.sum)
+                                                                         : parts_on_matrix_units(tiles, call.size.sum);
     parts = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
   }
   if (parts == 1) return record_tiles(stream, variant, call, 1);
   record_split_k(stream, variant, call, parts);
 }
 
+/// Whether Y has so many tiles of 128 x 128, or parts of their sums, that they keep an adapter as busy as the smaller ones do.
+bool fits_wide(const Variant& variant, const ProductCall& call, const SplitLimits& limits) {
+  if (limits.wide_tiles == 0 || !variant.x_vectors || !variant.w_vectors || variant.strides.y) return false;
+  Variant wide = variant;
+  wide.wide = true;
+  const int64_t tiles = tiles_of(wide, call.size).count();
+  return std::min(call.size.rows, call.size.columns) >= kWideTile &&
+         tiles * parts_of(tiles, call.size.sum) >= limits.wide_tiles;
+}
+
+bool is_whole(const Extents& size, int64_t tile, int64_t step) {
+  return size.rows % tile == 0 && size.columns % tile == 0 && size.sum % step == 0;
+}
+
+void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call, Form form,
+                  const SplitLimits& limits) {
+  variant.kernel = call.kernel;
+  switch (form) {
+    case Form::FewRows:
+      return record_few_rows(stream, variant, call);
+    case Form::PortableTiles:
+      return record_tiles(stream, variant, call, 1);
+    case Form::Tiles:
+      variant.wide = fits_wide(variant, call, limits);
+      variant.whole_tiles = variant.wide && is_whole(call.size, kWideTile, kWideStep);
+      return record_sums(stream, variant, call);
+    case Form::MatrixUnits:
+      break;
+  }
+  variant.precision = call.precision;
+  variant.whole_tiles = is_whole(call.size, kUnitsTile, kUnitsStep);
+  variant.panels = fits_panels(call, variant.strides, limits);
+  record_sums(stream, variant, variant.panels ? with_panels(stream, call) : call);
+}
+
 }  // namespace
 
-SplitLimits limits_of(const WebGpuStream& stream) {
+SplitLimits limits_of(WebGpuStream& stream) {
   const device::webgpu::Limits& limits = stream.limits();
-  return {limits.max_binding_bytes, limits.max_workgroups_per_dimension};
+  SplitLimits bounds{limits.max_binding_bytes, limits.max_workgroups_per_dimension};
+  bounds.wide_tiles = busy_wide_tiles(stream);
+  return bounds;
 }
 
 void product_webgpu(WebGpuStream& stream, const ProductCall& call, const SplitLimits& limits) {
@@ -127,7 +171,7 @@ void product_webgpu(WebGpuStream& stream, const ProductCall& call, const SplitLi
   for (int64_t column = 0; column < call.size.columns; column += piece.columns) {
     for (int64_t row = 0; row < call.size.rows; row += piece.rows) {
       for (int64_t term = 0; term < call.size.sum; term += piece.sum) {
-        record_piece(stream, variant, piece_at(call, {row, column, term}, piece), form);
+        record_piece(stream, variant, piece_at(call, {row, column, term}, piece), form, limits);
       }
     }
   }

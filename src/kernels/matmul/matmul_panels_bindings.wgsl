@@ -1,0 +1,40 @@
+// Products on the matrix units, the left operand in panels: Y (+)= X W, X W^T or X^T B, factors times their scales rounded to f16, sums
+// in f32. W or B lies as in the portable form.
+//   binding 0  read        X          f16 in panels (matmul_panels_make.wgsl)
+//   binding 1  read        W or B     f32, as vec4
+//   binding 2  read_write  Y          f32
+//   binding 3  read        x_inverse  [1] f32: what takes the scale of X back
+//   binding 4  read        w_scales   [2] f32: the power of two by which W is multiplied (max_magnitude), and its inverse
+//   binding 5  uniform     params     vec4<u32>: rows of Y, columns of Y, terms, 0
+// Grid: (columns / 64, ceil(rows / 256), parts of the sums).
+
+@group(0) @binding(0) var<storage, read> x: array<f16>;
+@group(0) @binding(1) var<storage, read> w: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(3) var<storage, read> x_inverse: array<f32>;
+@group(0) @binding(4) var<storage, read> w_scales: array<f32>;
+@group(0) @binding(5) var<uniform> params: vec4<u32>;
+
+alias WValue = vec4<f32>;
+const W_VALUES: u32 = 4u;      // of a vector
+const W_SPLIT: bool = SPLIT;  // W becomes two halves as well
+
+fn put_four(place: u32, values: vec4<f32>) {
+  let halves = vec4<f16>(values);
+  w_tile[place] = halves.x;
+  w_tile[place + 1u] = halves.y;
+  w_tile[place + 2u] = halves.z;
+  w_tile[place + 3u] = halves.w;
+}
+
+fn put_w_values(place: u32, values: vec4<f32>, scale: f32) {
+  let scaled = values * scale;
+  if (SPLIT) {
+    // By a mask: a compiler may fold f32(f16(x)) into x, and nothing would be left for the lower part.
+    let upper = bitcast<vec4<f32>>(bitcast<vec4<u32>>(scaled) & vec4<u32>(0xFFFFE000u));
+    put_four(place, upper);
+    put_four(place + W_SIZE, scaled - upper);
+  } else {
+    put_four(place, scaled);
+  }
+}

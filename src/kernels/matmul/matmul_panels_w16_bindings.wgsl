@@ -1,0 +1,31 @@
+// Products on the matrix units, the left operand in panels: Y (+)= X W or X W^T, X times its scale rounded to f16, W stored as f16, sums
+// in f32. W lies as in the portable form.
+//   binding 0  read        X          f16 in panels (matmul_panels_make.wgsl)
+//   binding 1  read        W          f16, eight in a vec4<u32>
+//   binding 2  read_write  Y          f32
+//   binding 3  read        x_inverse  [1] f32: what takes the scale of X back
+//   binding 4  uniform     params     vec4<u32>: rows of Y, columns of Y, terms, 0
+// Grid: (columns / 64, ceil(rows / 256), parts of the sums).
+
+@group(0) @binding(0) var<storage, read> x: array<f16>;
+@group(0) @binding(1) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(3) var<storage, read> x_inverse: array<f32>;
+@group(0) @binding(4) var<uniform> params: vec4<u32>;
+
+alias WValue = vec4<u32>;
+const W_VALUES: u32 = 8u;      // of a vector
+const W_SPLIT: bool = false;  // W is one half a value already
+
+fn put_two(place: u32, word: u32) {
+  let halves = bitcast<vec2<f16>>(word);
+  w_tile[place] = halves.x;
+  w_tile[place + 1u] = halves.y;
+}
+
+fn put_w_values(place: u32, words: vec4<u32>, scale: f32) {
+  put_two(place, words.x);
+  put_two(place + 2u, words.y);
+  put_two(place + 4u, words.z);
+  put_two(place + 6u, words.w);
+}
