@@ -1,4 +1,5 @@
 // The matrix products through WebGPU: one launcher for the family, which cuts a call into pieces and gives each its variant.
+#include "kernels/matmul/matmul_choices.h"
 #include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_shader.h"
 #include "kernels/matrix_units.h"
@@ -94,7 +95,9 @@ void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call
     const int64_t tile = tile_of(variant);
     const int64_t tiles = ceil_div(call.size.rows, tile) * ceil_div(call.size.columns, tile);
     const int64_t wanted = units ? parts_on_matrix_units(tiles, call.size.sum) : parts_of(tiles, call.size.sum);
-    parts = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
+    const int64_t rule = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
+    parts = stream.choose({name_of(call.kernel), parts_choice(units ? call.precision : MatMulPrecision::Highest),
+                           sizes_of(call.size), 1, std::max(rule, most_parts(call.size, limits_of(stream))), rule});
   }
   if (parts == 1) return record_tiles(stream, variant, call, 1);
   record_split_k(stream, variant, call, parts);
