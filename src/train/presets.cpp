@@ -66,6 +66,12 @@ SettingLayer layer_of(const Pairs& pairs, const std::string& source) {
 
 }  // namespace
 
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  return names;
+}
+
 SettingLayer preset_values(std::string_view name, std::string_view source) {
   std::string known;
   for (const Preset& preset : presets()) {

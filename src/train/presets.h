@@ -5,6 +5,9 @@
 
 namespace athanor::train {
 
+/// The names of all presets, the smallest first.
+std::vector<std::string> preset_names();
+
 /// "tiny", "small", "llama-15m", "llama-138m". Throws Error with the known names for another; `source` is who asks, in its words.
 SettingLayer preset_values(std::string_view name, std::string_view source = "train");
 
