@@ -3,17 +3,21 @@
 
 #include "base/error.h"
 #include "cli/device_options.h"
+#include "train/choice_files.h"
 #include "train/kernel_files.h"
 
 namespace athanor::cli {
 
 train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view command) {
+  return bench_settings(flags.layer(), command);
+}
+
+train::TrainSettings bench_settings(const train::SettingLayer& layer, std::string_view command) {
   train::TrainSettings settings;
   settings.per_device_train_batch_size = 4;
   settings.model_config = {0, 256, 1024, 4, 4, 4, 0, 256};
   settings.model_config.tie_word_embeddings = true;
   settings.vocab_size = 512;
-  const train::SettingLayer layer = flags.layer();
   train::apply_layers(settings, {&layer, 1});
   settings.model_config.vocab_size = settings.vocab_size;
   settings.model_config.complete(std::string(command));
@@ -38,7 +42,8 @@ void add_step_flags(SettingFlags& flags, CLI::App& command) {
                                  "precision",    "max_grad_norm",
                                  "z_loss",       "float32_matmul_precision",
                                  "seed",         "device",
-                                 "threads",      "kernel"};
+                                 "threads",      "kernel",
+                                 "choices"};
   for (const train::SettingKey& key : train::setting_keys()) {
     if (key.name.starts_with("model_config.")) names.push_back(key.name);
   }
@@ -51,7 +56,9 @@ std::unique_ptr<device::Device> open_device_of(const train::TrainSettings& setti
   options.threads = static_cast<int>(settings.threads);
   options.kernel_files = train::read_kernel_files(settings.kernel);
   options.rounds_factors = settings.matmul_precision() != kernels::MatMulPrecision::Highest;
-  return open_device_and_say(options);
+  std::unique_ptr<device::Device> device = open_device_and_say(options);
+  train::use_named_choices(*device, settings.choices);
+  return device;
 }
 
 }  // namespace athanor::cli

@@ -14,10 +14,12 @@ namespace athanor::cli {
 /// values that make no model. The batch may be left to the device (train::pick_batch).
 train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view command);
 
+train::TrainSettings bench_settings(const train::SettingLayer& layer, std::string_view command);
+
 /// The settings that a step on random tokens depends on.
 void add_step_flags(SettingFlags& flags, CLI::App& command);
 
-/// The device that the settings name, with the user's shaders, opened and named on stderr.
+/// The device that the settings name, with the user's shaders and table of choices, opened and named on stderr.
 std::unique_ptr<device::Device> open_device_of(const train::TrainSettings& settings);
 
 }  // namespace athanor::cli

@@ -29,6 +29,7 @@
 #include "cli/show_command.h"
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
+#include "cli/tune_command.h"
 #include "train/settings.h"
 
 namespace athanor::cli {
@@ -49,6 +50,7 @@ void add_commands(CLI::App& app) {
   add_kernels_command(app);
   add_explain_command(app);
   add_bench_command(app);
+  add_tune_command(app);
 }
 
 void add_global_options(CLI::App& app) {

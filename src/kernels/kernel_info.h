@@ -2,6 +2,7 @@
 // device, the tests run all; both compare with the plain loop in double precision.
 #pragma once
 
+#include "device/choices.h"
 #include "device/device.h"
 #include "kernels/compare.h"
 #include "kernels/matmul/matmul_precision.h"
@@ -31,6 +32,18 @@ struct KernelBench {
 /// arithmetic allows in about the time that `bytes` would take to be read a hundred times.
 using MakeBench = std::function<KernelBench(device::Stream&, int64_t bytes)>;
 
+enum class OperandValues { Random, None };  // none: for a dry device
+
+/// One call of a door at sizes for which its launcher has a choice (kernels/tuner.h).
+struct TuningLaunch {
+  std::function<void()> launch;
+  std::function<void()>
+      prepare;            // before a call that finds nothing kept of its operands; the next ones find what it kept
+  device::Buffer result;  // f32; what it holds before is added to, or overwritten
+};
+using MakeTuningLaunch =
+    std::function<TuningLaunch(device::Stream&, const device::ChoiceSizes&, MatMulPrecision, OperandValues)>;
+
 struct KernelInfo {
   std::string name;     // "rms_norm_backward"
   std::string summary;  // one line: what it computes
@@ -39,6 +52,8 @@ struct KernelInfo {
   std::string folder = {};  // of src/kernels, whose chapter teaches it; set by the table
   /// The same benchmark where factors may be rounded; empty for kernels without.
   std::function<KernelBench(device::Stream&, int64_t bytes, MatMulPrecision)> rounded_bench = {};
+  /// Empty for kernels whose launchers have no choice.
+  MakeTuningLaunch tuning = {};
 };
 
 /// Every kernel of every folder, in alphabetical order of the folders. Written by the build.

@@ -10,6 +10,8 @@
 #include "kernels/kernel_forms.h"
 #include "kernels/kernel_info.h"
 #include "kernels/launch_notes.h"
+#include "kernels/tuner.h"
+#include "train/choice_files.h"
 #include "train/random_step.h"
 
 #include <nlohmann/json.hpp>
@@ -201,7 +203,9 @@ std::vector<std::string> wrong_training_kernels(device::Device& device, bool rou
   return wrong_kernels(device, training_kernels(device), rounded);
 }
 
-std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions& options, const CheckedDevice& how) {
+namespace {
+
+std::unique_ptr<device::Device> open_checked(const device::DeviceOptions& options, const CheckedDevice& how) {
   std::unique_ptr<device::Device> device = how.open(options);
   const device::DeviceInfo info = device->info();
   if (info.backend == device::Backend::Cpu || !options.kernel_files.empty()) return device;
@@ -228,6 +232,14 @@ std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions&
   device::DeviceOptions cpu = options;
   cpu.name = "cpu";
   return how.open(cpu);
+}
+
+}  // namespace
+
+std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions& options, const CheckedDevice& how) {
+  std::unique_ptr<device::Device> device = open_checked(options, how);
+  kernels::use_choices(device->stream(), known_choices(device->info(), how.choices));
+  return device;
 }
 
 }  // namespace athanor::train

@@ -25,14 +25,16 @@ using OpenDevice = std::function<std::unique_ptr<device::Device>(const device::D
 
 struct CheckedDevice {
   OpenDevice open = device::open_device;
-  std::filesystem::path cache;  // folder of the verdicts; empty: cache_folder() / "adapters"
-  bool check_software = false;  // software adapters are for tests of the shaders, which judge them anyway
+  std::filesystem::path cache;         // folder of the verdicts; empty: cache_folder() / "adapters"
+  std::filesystem::path choices = {};  // folder of the tables of choices; empty: cache_folder() / "choices"
+  bool check_software = false;         // software adapters are for tests of the shaders, which judge them anyway
 };
 
 /// Opens the device that the options name. A hardware adapter that has no verdict yet is checked (about two seconds). Kernels that are
 /// wrong are left in their portable form, alone (plain_kernels); with some that are wrong in that too the adapter is opened again without
 /// shader-f16, then without subgroups too; then the CPU is used for "auto", and an adapter that was named is refused with an Error. Says
-/// what it found in one line. With files of the user (kernel_files) nothing is judged.
+/// what it found in one line. With files of the user (kernel_files) nothing is judged. The device
+/// uses the table of choices that is known for it (train/choice_files.h).
 std::unique_ptr<device::Device> open_checked_device(const device::DeviceOptions& options,
                                                     const CheckedDevice& how = {});
 

@@ -29,6 +29,9 @@ class RunFolder {
   /// A shader of the user that the run uses: kernels/NAME.wgsl, with "." for the "/" of a pass.
   std::filesystem::path kernel(std::string name) const;
 
+  /// The table of choices that the run uses to its end, where its device is a GPU.
+  std::filesystem::path choices() const { return path_ / "choices.json"; }
+
   /// True when a run was begun here.
   bool holds_run() const;
   /// Makes the folder; throws Error when that fails.

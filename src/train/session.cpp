@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
+#include "kernels/tuner.h"
 #include "train/batch_size.h"
+#include "train/choice_files.h"
 #include "train/kernel_files.h"
 #include "train/memory_plan.h"
 #include "train/schedule.h"
@@ -72,6 +74,32 @@ void keep_kernel_files(const RunFolder& run, TrainSettings& settings) {
     const std::vector<device::KernelFile> read = read_kernel_files({name + "=" + given.string()});
     write_file(kept, read.front().text);
   }
+}
+
+/// The table of choices that a run began with decides bits, so the run uses it to its end, whatever was measured since; a run begun
+/// without one uses none.
+void use_choices_of_run(const RunFolder& run, device::Device& device, const TrainSettings& settings, Resume resume) {
+  const bool has_begun = resume == Resume::Yes && fs::exists(run.config());
+  if (!has_begun) return use_named_choices(device, settings.choices);
+  const std::string otherwise = settings.choices.empty() ? "none" : settings.choices;
+  try {
+    use_named_choices(device, fs::exists(run.choices()) ? run.choices().string() : otherwise);
+  } catch (const Error& damaged) {
+    fail(
+        "{}; put the file back, or remove it and go on with --choices none: by the launchers' own rules the last "
+        "digits "
+        "may differ",
+        damaged.what());
+  }
+}
+
+/// So the table moves into the run, once.
+void keep_choices(const RunFolder& run, device::Device& device, TrainSettings& settings, Resume resume) {
+  const std::shared_ptr<const device::ChoiceTable> table = kernels::choices_of(device.stream());
+  if (!table) return;  // the CPU
+  const bool is_kept = resume == Resume::Yes && fs::exists(run.config()) && fs::exists(run.choices());
+  if (!is_kept) write_file(run.choices(), choices_text(choices_on(device.info(), *table)));
+  settings.choices = run.choices().string();
 }
 
 /// A run folder that is being begun, held against others. Unless it is kept, what was made for it goes again.
@@ -167,6 +195,7 @@ TrainResult train_on(std::unique_ptr<device::Device> opened, TrainSettings setti
   PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings, run);
   if (settings.device == "auto") opened = choose_device(std::move(opened), settings, data, open, measure);
   device::Device& device = *opened;
+  use_choices_of_run(run, device, settings, resume);
   resolve_settings(device, settings, data);
   write_down_device(device.info(), settings);
   log_info("{}", plan_text(settings, data));
@@ -186,6 +215,7 @@ TrainResult train_on(std::unique_ptr<device::Device> opened, TrainSettings setti
   }
   draft.keep();
   keep_kernel_files(run, settings);
+  keep_choices(run, device, settings, resume);
   write_file(run.config(), to_yaml(settings));
   if (latest) run.set_latest(latest->entry.step);  // it may name a damaged one, or one that the run goes back behind
   return trainer.run(hooks);

@@ -214,6 +214,8 @@ std::vector<SettingKey> make_keys() {
       integer("threads", "threads of the CPU device; 0: all", &S::threads),
       {"kernel", "NAME=FILE: a shader of yours in the place of a kernel, as `athanor kernels --wgsl NAME` prints it",
        true, [](S& s, const Values& values) { s.kernel = values; }, [](const S& s) { return s.kernel; }},
+      text("choices", "a file of athanor tune; none: the launchers' rules; empty: what was measured on this device",
+           &S::choices),
   };
 }
 

@@ -93,6 +93,7 @@ struct TrainSettings {
   std::string device = "auto";
   int64_t threads = 0;              // CPU workers; 0: all
   std::vector<std::string> kernel;  // NAME=FILE.wgsl: shaders of the user (train/kernel_files.h)
+  std::string choices;              // a table of choices of `athanor tune`, none, or empty: the one kept for the device
 
   /// Throws Error, naming the key, for values that make no run.
   void validate() const;

@@ -54,7 +54,7 @@ class DryReadback final : public Readback {
 
 class DryStream final : public WebGpuStream {
  public:
-  DryStream(Device& device, DryRun run) : device_(device), run_(std::move(run)) {}
+  DryStream(Device& device, DryRun run) : device_(device), run_(std::move(run)) { use_choices(run_.choices); }
 
   Device& device() override { return device_; }
   const Limits& limits() const override { return run_.limits; }
@@ -62,6 +62,11 @@ class DryStream final : public WebGpuStream {
   bool has_subgroups() const override { return run_.has_subgroups; }
   std::span<const SubgroupMatrix> subgroup_matrices() const override { return run_.subgroup_matrices; }
   const KernelNames& portable_kernels() const override { return run_.portable_kernels; }
+  int64_t choose(const Choice& choice) const override {
+    const int64_t answer = WebGpuStream::choose(choice);
+    if (run_.on_choice) run_.on_choice(choice, answer);
+    return answer;
+  }
   void set_max_workgroups(uint32_t limit) override { run_.limits.max_workgroups_per_dimension = limit; }
   const DeviceInfo& info() const { return run_.info; }
 
@@ -164,6 +169,7 @@ DryRun dry_run_of(Device& device) {
     run.has_subgroups = stream.has_subgroups();
     run.subgroup_matrices.assign(stream.subgroup_matrices().begin(), stream.subgroup_matrices().end());
     run.portable_kernels = stream.portable_kernels();
+    run.choices = stream.choices();
   }
   return run;
 }

@@ -16,6 +16,8 @@ struct DryRun {
   bool has_subgroups = false;
   std::vector<SubgroupMatrix> subgroup_matrices;
   KernelNames portable_kernels;
+  std::shared_ptr<const ChoiceTable> choices;
+  std::function<void(const Choice&, int64_t answer)> on_choice;  // a launcher asked; may be empty
   std::function<void(std::string_view kernel, const KernelCost& cost)>
       on_door;                                       // the door of a kernel was called; may be empty
   std::function<void(const Dispatch&)> on_dispatch;  // may be empty
@@ -29,8 +31,8 @@ std::shared_ptr<DryMemory> dry_memory_of(const DeviceInfo& info);
 /// Buffers hold nothing; a download gives zeros.
 std::unique_ptr<Device> open_dry_device(DryRun run);
 
-/// What a dry run needs to stand for this device: its limits, features and kernels in portable form where it is WebGPU, the defaults
-/// where it is the CPU.
+/// What a dry run needs to stand for this device: its limits, features, kernels in portable form and choices where it is WebGPU,
+/// the defaults where it is the CPU.
 DryRun dry_run_of(Device& device);
 
 }  // namespace athanor::device::webgpu

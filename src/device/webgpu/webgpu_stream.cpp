@@ -12,6 +12,10 @@ const KernelNames& WebGpuStream::portable_kernels() const {
   return none;
 }
 
+int64_t WebGpuStream::choose(const Choice& choice) const {
+  return choices_ ? choices_->find(choice).value_or(choice.rule) : choice.rule;
+}
+
 Grid WebGpuStream::fold(int64_t groups) const {
   const int64_t most = limits().max_workgroups_per_dimension;
   check(groups >= 0 && groups <= most * most,

@@ -2,6 +2,7 @@
 // once, caches bind groups, and records. Only src/kernels includes this.
 #pragma once
 
+#include "device/choices.h"
 #include "device/device.h"
 #include "device/webgpu/shader_source.h"
 
@@ -87,6 +88,11 @@ class WebGpuStream : public Stream {
   virtual const KernelNames& portable_kernels() const;
   /// A launcher asks before it takes a faster form of this kernel.
   bool keeps_portable(std::string_view kernel) const { return portable_kernels().contains(kernel); }
+  /// What a launcher takes of several forms that are all right: what the table in use says and this launch admits, else the rule's.
+  virtual int64_t choose(const Choice& choice) const;
+  /// nullptr: none.
+  void use_choices(std::shared_ptr<const ChoiceTable> table) { choices_ = std::move(table); }
+  const std::shared_ptr<const ChoiceTable>& choices() const { return choices_; }
   /// Launches so far that ran the user's file for this name.
   virtual int64_t replaced_launches(std::string_view name) const {
     static_cast<void>(name);
@@ -104,6 +110,9 @@ class WebGpuStream : public Stream {
   /// Groups folded on a 2-D grid: shaders compute index = workgroup_id.x + workgroup_id.y * num_workgroups.x and must
   /// return when index >= groups (uniformly).
   Grid fold(int64_t groups) const;
+
+ private:
+  std::shared_ptr<const ChoiceTable> choices_;
 };
 
 WebGpuStream& as_webgpu(Stream& stream);

@@ -109,6 +109,10 @@ std::vector<KernelInfo> matmul_kernels() {
     table.back().rounded_bench = [kernel](Stream& stream, int64_t bytes, MatMulPrecision precision) {
       return matmul_bench(stream, kernel, bytes, precision);
     };
+    table.back().tuning = [kernel](Stream& stream, const device::ChoiceSizes& sizes, MatMulPrecision precision,
+                                   OperandValues values) {
+      return matmul_tuning(stream, kernel, {sizes[0], sizes[1], sizes[2]}, precision, values);
+    };
   }
   return table;
 }

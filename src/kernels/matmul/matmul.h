@@ -1,5 +1,6 @@
 // Matrix products of the forward and backward pass. Row-major; a weight lies as [in, out], embedding and head as [V, C]. Sums are f32.
-// The variant (vector or scalar loads, few rows, parts of a long sum) follows from the sizes alone, never from timing.
+// The variant (vector or scalar loads, few rows, parts of a long sum) follows from the sizes and the table of choices in use
+// (device/choices.h), never from timing.
 #pragma once
 
 #include "base/dtype.h"

@@ -28,18 +28,35 @@ std::vector<float> repeated_values(int64_t count, uint32_t seed) {
   return values;
 }
 
+ProductCall random_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size) {
+  ProductOperands operands;
+  operands.x = repeated_values(x_matrix(kernel.product, size).count(), 1);
+  if (is_swiglu(kernel.product)) operands.up = repeated_values(x_matrix(kernel.product, size).count(), 2);
+  operands.w = repeated_values(w_matrix(kernel.product, size).count(), 3);
+  operands.before = std::vector<float>(static_cast<size_t>(y_matrix(size).count()));
+  return upload_call(stream, kernel, size, operands);
+}
+
+/// The operands hold whatever they hold.
+ProductCall empty_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size) {
+  const auto allocate = [&](const Matrix& matrix, DType dtype) {
+    return stream.device().allocate(matrix_bytes(matrix, dtype), "operand");
+  };
+  ProductCall call{kernel, {}, {}, {}, {}, size};
+  call.x = allocate(x_matrix(kernel.product, size), x_type(kernel));
+  if (is_swiglu(kernel.product)) call.up = allocate(x_matrix(kernel.product, size), x_type(kernel));
+  call.w = allocate(w_matrix(kernel.product, size), w_type(kernel));
+  call.y = allocate(y_matrix(size), DType::F32);
+  return call;
+}
+
 }  // namespace
 
 KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes,
                          MatMulPrecision precision) {
   const int64_t edge = edge_of(bytes);
   const Extents size{edge, edge, edge};
-  ProductOperands operands;
-  operands.x = repeated_values(edge * edge, 1);
-  if (is_swiglu(kernel.product)) operands.up = repeated_values(edge * edge, 2);
-  operands.w = repeated_values(edge * edge, 3);
-  operands.before = std::vector<float>(operands.w.size());
-  ProductCall call = upload_call(stream, kernel, size, operands);
+  ProductCall call = random_call(stream, kernel, size);
   const auto scales = std::make_shared<OperandScales<Buffer>>();
   call.precision = precision;
   call.kept = {&scales->x, &scales->up, &scales->w};
@@ -48,6 +65,16 @@ KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, in
   bench.cost = cost_of(call);
   bench.launch = [&stream, call, scales] { run_product(stream, call); };
   return bench;
+}
+
+TuningLaunch matmul_tuning(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
+                           MatMulPrecision precision, OperandValues values) {
+  ProductCall call =
+      values == OperandValues::Random ? random_call(stream, kernel, size) : empty_call(stream, kernel, size);
+  const auto scales = std::make_shared<OperandScales<Buffer>>();
+  call.precision = precision;
+  call.kept = {&scales->x, &scales->up, &scales->w};
+  return {[&stream, call, scales] { run_product(stream, call); }, [scales] { *scales = {}; }, call.y};
 }
 
 }  // namespace athanor::kernels

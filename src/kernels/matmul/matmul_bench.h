@@ -11,4 +11,8 @@ namespace athanor::kernels {
 KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes,
                          MatMulPrecision precision = MatMulPrecision::Highest);
 
+/// A product of one size, for kernels/tuner.h.
+TuningLaunch matmul_tuning(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
+                           MatMulPrecision precision, OperandValues values);
+
 }  // namespace athanor::kernels

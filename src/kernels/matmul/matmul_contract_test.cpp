@@ -147,6 +147,29 @@ TEST(MatMulVariants, SplitSumsOfAnAdditionAreAddedOnceAndBearItsName) {
   EXPECT_EQ(watched.dispatches[1].params[2], 1U);
 }
 
+TEST(MatMulVariants, ATableSaysIntoHowManyPartsSumsAreCutWhereItCan) {
+  using ::testing::ElementsAre;
+  WatchedStream watched(testing::stream());
+  const auto parts = [&](const std::string& answer, const Extents& size) -> uint32_t {
+    const auto table = std::make_shared<device::ChoiceTable>();
+    table->set({"matmul", "parts", {size.rows, size.columns, size.sum}, answer});
+    watched.use_choices(table);
+    variants_of(watched, {Product::Plain}, size);
+    return watched.dispatches.front().grid.z;
+  };
+  EXPECT_EQ(parts("", {64, 64, 1024}), 4U);  // the rule's
+  EXPECT_EQ(parts("1", {64, 64, 1024}), 1U);
+  EXPECT_EQ(parts("16", {64, 64, 1024}), 16U);
+  EXPECT_EQ(parts("7", {64, 64, 1024}), 7U);
+  EXPECT_EQ(parts("3", {256, 256, 4096}), 3U);
+  // Not below 64 terms a part, not more than 32, not more than 64 MiB of parts; and no kernel that keeps its portable form.
+  for (const char* odd : {"17", "0", "-4", "1000000", "units"}) EXPECT_EQ(parts(odd, {64, 64, 1024}), 4U) << odd;
+  EXPECT_EQ(parts("33", {64, 64, 65536}), 32U);
+  EXPECT_EQ(parts("16", {2048, 2048, 1024}), 1U);
+  watched.portable = {"matmul"};
+  EXPECT_EQ(parts("16", {64, 64, 1024}), 1U);
+}
+
 TEST(MatMulVariants, AKernelThatKeepsItsPortableFormLeavesTheFasterOnes) {
   using ::testing::ElementsAre;
   WatchedStream watched(testing::stream());

@@ -16,6 +16,8 @@ constexpr int64_t kTile = 64;
 // an adapter whose memory gives 1 byte for 10 FLOP; with fewer, Y is cut instead.
 constexpr int64_t kLeastTerms = 512;
 
+constexpr int64_t kMostParts = 32;
+
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Length of equal pieces of an extent, none over `most`, at multiples of `unit`; at least one unit.
@@ -132,12 +134,19 @@ ProductCall piece_at(const ProductCall& call, const Extents& from, const Extents
   return part;
 }
 
+int64_t most_parts(const Extents& size, const SplitLimits& limits) {
+  constexpr int64_t kLeastPart = 64;
+  constexpr int64_t kMostBytes = 64 << 20;
+  const int64_t y_bytes = matrix_bytes(y_matrix(size), DType::F32);
+  return std::max<int64_t>(1, std::min({kMostParts, size.sum / kLeastPart, limits.workgroups,
+                                        std::min(kMostBytes, limits.binding_bytes) / y_bytes}));
+}
+
 int64_t parts_of(int64_t tiles, int64_t sum) {
   // A large GPU runs about 500 of these workgroups at once; a part of fewer than 256 terms is not worth the second
   // pass.
   constexpr int64_t kBusy = 512;
   constexpr int64_t kLeastPart = 256;
-  constexpr int64_t kMostParts = 32;
   return std::max<int64_t>(1, std::min({kBusy / tiles, sum / kLeastPart, kMostParts}));
 }
 
@@ -146,7 +155,6 @@ int64_t parts_on_matrix_units(int64_t tiles, int64_t sum) {
   // of them idle. A part's sums are written and read again, 8 bytes a value, which 512 terms of 1024 FLOP outweigh.
   constexpr int64_t kBusy = 640;
   constexpr int64_t kLeastPart = 512;
-  constexpr int64_t kMostParts = 32;
   return std::max<int64_t>(1, std::min({kBusy / tiles, sum / kLeastPart, kMostParts}));
 }
 

@@ -49,6 +49,8 @@ Strides strides_of(const ProductCall& call, const Extents& piece, const SplitLim
 /// The piece of a call that begins at `from`: ranges of its operands, and an addition where earlier terms were written.
 ProductCall piece_at(const ProductCall& call, const Extents& from, const Extents& piece);
 
+/// Parts into which the sums of a product may be cut: each has 64 terms and more, and what they write first fits a binding, and 64 MiB.
+int64_t most_parts(const Extents& size, const SplitLimits& limits);
 /// Parts into which the sums of a product are cut: 1 if the tiles alone keep an adapter busy, or if the sums are short.
 int64_t parts_of(int64_t tiles, int64_t sum);
 /// The same for tiles of 128 x 128 on the matrix units.

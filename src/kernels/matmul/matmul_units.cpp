@@ -1,6 +1,7 @@
 // The choice of the matrix units, and the scales.
 #include "kernels/matmul/matmul_units.h"
 
+#include "kernels/matmul/matmul_choices.h"
 #include "kernels/matrix_units.h"
 #include "kernels/max_magnitude/max_magnitude.h"
 
@@ -27,10 +28,12 @@ bool takes_matrix_units(Stream& stream, const ProductCall& call) {
   if (call.precision == MatMulPrecision::Highest || stream.backend() == device::Backend::Cpu) return false;
   const device::webgpu::WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
   const Extents& size = call.size;
-  return x_type(call.kernel) == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
-         size.flops() >= kLeastFlops && x_matrix(call.kernel.product, size).columns % 4 == 0 &&
-         w_matrix(call.kernel.product, size).columns % 4 == 0 && has_matrix_units(webgpu) &&
-         !webgpu.keeps_portable(name_of(call.kernel));
+  const bool can = x_type(call.kernel) == DType::F32 && std::min({size.rows, size.columns, size.sum}) >= kLeastExtent &&
+                   x_matrix(call.kernel.product, size).columns % 4 == 0 &&
+                   w_matrix(call.kernel.product, size).columns % 4 == 0 && has_matrix_units(webgpu) &&
+                   !webgpu.keeps_portable(name_of(call.kernel));
+  return can && webgpu.choose({name_of(call.kernel), units_choice(call.precision), sizes_of(size), 0, 1,
+                               size.flops() >= kLeastFlops ? 1 : 0, kUnitsAnswers}) == 1;
 }
 
 OperandScales<Buffer> measure_scales(Stream& stream, const ProductCall& call) {

@@ -1,4 +1,5 @@
 // The matrix products through WebGPU: one launcher for the family, which cuts a call into pieces and gives each its variant.
+#include "kernels/matmul/matmul_choices.h"
 #include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_panels.h"
 #include "kernels/matmul/matmul_shader.h"
@@ -98,23 +99,37 @@ void record_split_k(WebGpuStream& stream, Variant variant, const ProductCall& ca
 void record_sums(WebGpuStream& stream, const Variant& variant, const ProductCall& call) {
   int64_t parts = 1;
   if (!variant.strides.y) {
+    const bool units = variant.precision != MatMulPrecision::Highest;
     const int64_t tiles = tiles_of(variant, call.size).count();
-    const int64_t wanted = variant.precision == MatMulPrecision::Highest ? parts_of(tiles, call.size.sum)
-                                                                         : parts_on_matrix_units(tiles, call.size.sum);
-    parts = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
+    const int64_t wanted = units ? parts_on_matrix_units(tiles, call.size.sum) : parts_of(tiles, call.size.sum);
+    const int64_t rule = std::min<int64_t>(wanted, stream.limits().max_workgroups_per_dimension);
+    parts = stream.choose({name_of(call.kernel), parts_choice(variant.precision), sizes_of(call.size), 1,
+                           std::max(rule, most_parts(call.size, limits_of(stream))), rule});
   }
   if (parts == 1) return record_tiles(stream, variant, call, 1);
   record_split_k(stream, variant, call, parts);
 }
 
-/// Whether Y has so many tiles of 128 x 128, or parts of their sums, that they keep an adapter as busy as the smaller ones do.
-bool fits_wide(const Variant& variant, const ProductCall& call, const SplitLimits& limits) {
-  if (limits.wide_tiles == 0 || !variant.x_vectors || !variant.w_vectors || variant.strides.y) return false;
+/// Whether a piece is computed in tiles of 128 x 128. The rule: where there are so many of them, or parts of their sums, that they keep an
+/// adapter as busy as the smaller ones do.
+bool takes_wide_tiles(WebGpuStream& stream, const Variant& variant, const ProductCall& call,
+                      const SplitLimits& limits) {
+  if (!variant.x_vectors || !variant.w_vectors || variant.strides.y ||
+      std::min(call.size.rows, call.size.columns) < kWideTile)
+    return false;
   Variant wide = variant;
   wide.wide = true;
   const int64_t tiles = tiles_of(wide, call.size).count();
-  return std::min(call.size.rows, call.size.columns) >= kWideTile &&
-         tiles * parts_of(tiles, call.size.sum) >= limits.wide_tiles;
+  const bool rule = limits.wide_tiles > 0 && tiles * parts_of(tiles, call.size.sum) >= limits.wide_tiles;
+  return stream.choose({name_of(call.kernel), kTilesChoice, sizes_of(call.size), 0, 1, rule ? 1 : 0, kTilesAnswers}) ==
+         1;
+}
+
+/// Whether the left operand of a piece on the matrix units is made ready as panels: where it can be.
+bool takes_panels(WebGpuStream& stream, const Variant& variant, const ProductCall& call, const SplitLimits& limits) {
+  return fits_panels(call, variant.strides, limits) &&
+         stream.choose(
+             {name_of(call.kernel), panels_choice(call.precision), sizes_of(call.size), 0, 1, 1, kPanelsAnswers}) == 1;
 }
 
 bool is_whole(const Extents& size, int64_t tile, int64_t step) {
@@ -130,7 +145,7 @@ void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call
     case Form::PortableTiles:
       return record_tiles(stream, variant, call, 1);
     case Form::Tiles:
-      variant.wide = fits_wide(variant, call, limits);
+      variant.wide = takes_wide_tiles(stream, variant, call, limits);
       variant.whole_tiles = variant.wide && is_whole(call.size, kWideTile, kWideStep);
       return record_sums(stream, variant, call);
     case Form::MatrixUnits:
@@ -138,7 +153,7 @@ void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call
   }
   variant.precision = call.precision;
   variant.whole_tiles = is_whole(call.size, kUnitsTile, kUnitsStep);
-  variant.panels = fits_panels(call, variant.strides, limits);
+  variant.panels = takes_panels(stream, variant, call, limits);
   record_sums(stream, variant, variant.panels ? with_panels(stream, call) : call);
 }
 

@@ -1,0 +1,166 @@
+// Times the choices of training steps and writes the table that later runs use.
+#include "cli/tune_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/log.h"
+#include "cli/bench_settings.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "train/batch_size.h"
+#include "train/choice_files.h"
+#include "train/presets.h"
+#include "train/tune.h"
+
+namespace athanor::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+struct TuneArguments {
+  double seconds = 300;
+  std::string output;
+  bool forget = false;
+  bool json = false;
+  SettingFlags flags;
+};
+
+/// The step that the flags ask for; where they name no model, a step of each preset, in f32 and with the f16 mirror on the matrix units.
+std::vector<train::TrainSettings> steps_of(const TuneArguments& arguments) {
+  const train::SettingLayer asked = arguments.flags.layer();
+  const bool is_open = std::all_of(asked.begin(), asked.end(), [](const train::SettingValue& value) {
+    return value.key == "device" || value.key == "threads";
+  });
+  std::vector<train::TrainSettings> steps;
+  if (!is_open) return {bench_settings(asked, "tune")};
+  for (const std::string_view preset : train::preset_names()) {
+    for (const bool is_mixed : {false, true}) {
+      train::SettingLayer layer = asked;
+      layer.push_back({"preset", {std::string(preset)}, "tune"});
+      layer.push_back({"precision", {is_mixed ? "mixed" : "f32"}, "tune"});
+      layer.push_back({"float32_matmul_precision", {is_mixed ? "medium" : "highest"}, "tune"});
+      steps.push_back(bench_settings(layer, "tune"));
+    }
+  }
+  return steps;
+}
+
+std::string sizes_of(const kernels::TunableCall& call) {
+  return fmt::format("{} x {} x {}", call.sizes[0], call.sizes[1], call.sizes[2]);
+}
+
+void print_report(const train::TuneReport& report) {
+  print("{:<24} {:>22} {:>6}  {:<28} {:>9}  {:<28} {:>9} {:>7}\n", "kernel", "rows x columns x terms", "calls",
+        "by rule", "ms", "best here", "ms", "gain %");
+  for (const kernels::TunedCall& tuned : report.calls) {
+    const bool is_rule = tuned.best == 0;
+    print("{:<24} {:>22} {:>6}  {:<28} {:>9.4f}  {:<28} {:>9.4f} {:>7.1f}\n", tuned.call.kernel, sizes_of(tuned.call),
+          tuned.call.calls, tuned.rule_way().text(), tuned.rule_way().milliseconds,
+          is_rule ? "the rule's" : tuned.best_way().text(), tuned.best_way().milliseconds, 100 * tuned.gain());
+    for (const kernels::TunedWay& way : tuned.ways) {
+      if (!way.error.empty()) print("  left out: {}: {}\n", way.text(), way.error);
+    }
+  }
+}
+
+ordered_json way_json(const kernels::TunedWay& way) {
+  ordered_json object;
+  object["way"] = way.text();
+  object["milliseconds"] = way.milliseconds > 0 ? ordered_json(way.milliseconds) : ordered_json(nullptr);
+  if (!way.error.empty()) object["error"] = way.error;
+  return object;
+}
+
+ordered_json report_json(const train::TuneReport& report, const device::DeviceInfo& info, const fs::path& path) {
+  ordered_json object;
+  object["device"] = info.name;
+  object["driver"] = info.driver;
+  object["library"] = info.library;
+  object["file"] = path.string();
+  object["seconds"] = report.seconds;
+  object["left"] = report.left;
+  object["choices"] = report.table.size();
+  object["calls"] = ordered_json::array();
+  for (const kernels::TunedCall& tuned : report.calls) {
+    ordered_json call;
+    call["kernel"] = tuned.call.kernel;
+    call["sizes"] = tuned.call.sizes;
+    call["float32_matmul_precision"] = name_of(tuned.call.precision);
+    call["calls"] = tuned.call.calls;
+    call["rule"] = tuned.rule_way().text();
+    call["best"] = tuned.best_way().text();
+    call["gain"] = tuned.gain();
+    call["noise"] = tuned.noise;
+    call["ways"] = ordered_json::array();
+    for (const kernels::TunedWay& way : tuned.ways) call["ways"].push_back(way_json(way));
+    object["calls"].push_back(call);
+  }
+  return object;
+}
+
+void forget(const fs::path& path, const device::DeviceInfo& info) {
+  std::error_code error;
+  const bool is_removed = fs::remove(path, error);
+  check(!error, "{}: cannot be removed: {}; check the folder", path.string(), error.message());
+  print("{}: {}\n", path.string(), is_removed ? "removed" : fmt::format("is not there; {} was never tuned", info.name));
+}
+
+void run_tune(const TuneArguments& arguments, const ProgressSink& progress) {
+  check(arguments.seconds > 0 && arguments.seconds <= 86400,
+        "tune: --seconds is {}; pass more than 0 and at most 86400", arguments.seconds);
+  std::vector<train::TrainSettings> steps = steps_of(arguments);
+  train::TrainSettings opening = steps.front();
+  opening.float32_matmul_precision = steps.back().float32_matmul_precision;
+  const std::unique_ptr<device::Device> device = open_device_of(opening);
+  const device::DeviceInfo info = device->info();
+  if (info.backend == device::Backend::Cpu) {
+    print("tune: nothing to tune on the CPU, whose kernels have one form each; --device webgpu names a GPU\n");
+    return;
+  }
+  const fs::path path = arguments.output.empty() ? train::choices_path(info) : fs::path(arguments.output);
+  if (arguments.forget) return forget(path, info);
+  for (train::TrainSettings& settings : steps) train::pick_batch(*device, settings, 0);
+  const train::TuneReport report =
+      train::tune(*device, steps, *train::known_choices(info), arguments.seconds, progress);
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  write_file(path, train::choices_text(train::choices_on(info, report.table)));
+  if (arguments.json) {
+    write_output(report_json(report, info, path).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return;
+  }
+  print_report(report);
+  const auto better =
+      std::count_if(report.calls.begin(), report.calls.end(), [](const auto& t) { return t.best != 0; });
+  print("\n{} of {} calls are faster another way than by rule; {:.0f} s\n", better, report.calls.size(),
+        report.seconds);
+  if (report.left > 0) print("{} more were not reached; a larger --seconds gives them time\n", report.left);
+  print("{}: {} choices, which runs that begin on this device use; athanor tune --forget removes them\n", path.string(),
+        report.table.size());
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "Measure which forms of the kernels are fastest on this device, and keep it for later runs");
+  auto arguments = std::make_shared<TuneArguments>();
+  command->add_option("--seconds", arguments->seconds, "Time for all of it, about")->type_name("S");
+  command->add_option("-o,--output", arguments->output, "Write the table here instead of the user's cache folder")
+      ->type_name("FILE");
+  command->add_flag("--forget", arguments->forget, "Remove what was measured on this device");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  add_step_flags(arguments->flags, *command);
+  command->footer(
+      "Without a model among the flags, a step of every preset is measured.\n\nExamples:\n  athanor tune\n  athanor "
+      "tune "
+      "--preset llama-138m --precision mixed --float32-matmul-precision medium");
+  command->callback([arguments, command] { run_tune(*arguments, make_progress_sink(is_quiet(*command))); });
+}
+
+}  // namespace athanor::cli

@@ -1,0 +1,65 @@
+// The calls of all steps together, sorted by their work.
+#include "train/tune.h"
+
+#include "base/host.h"
+#include "train/random_step.h"
+
+#include <algorithm>
+
+namespace athanor::train {
+
+namespace {
+
+std::vector<kernels::TunableCall> calls_of(device::Device& device, const TrainSettings& asked) {
+  TrainSettings settings = asked;
+  // The second micro-batch adds to gradients; further ones launch the same.
+  settings.gradient_accumulation_steps = std::min<int64_t>(settings.gradient_accumulation_steps, 2);
+  return kernels::tunable_calls(device, settings.matmul_precision(), [&](device::Stream& stream) {
+    RandomStep step(stream, settings, RandomStep::Weights::Undefined);
+    step.run();
+    step.wait();
+  });
+}
+
+std::vector<kernels::TunableCall> calls_of_all(device::Device& device, std::span<const TrainSettings> steps) {
+  std::vector<kernels::TunableCall> all;
+  for (const TrainSettings& settings : steps) {
+    for (const kernels::TunableCall& call : calls_of(device, settings)) {
+      const auto known = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.is_like(call); });
+      if (known == all.end()) {
+        all.push_back(call);
+      } else {
+        known->calls += call.calls;
+        known->flops += call.flops;
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.flops > b.flops; });
+  return all;
+}
+
+}  // namespace
+
+TuneReport tune(device::Device& device, std::span<const TrainSettings> steps, const device::ChoiceTable& known,
+                double seconds, const ProgressSink& progress) {
+  const double start = now_seconds();
+  const std::vector<kernels::TunableCall> calls = calls_of_all(device, steps);
+  TuneReport report;
+  report.table = known;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const double rest = seconds - (now_seconds() - start);
+    if (rest <= 0) {
+      report.left = static_cast<int64_t>(calls.size() - i);
+      break;
+    }
+    progress(fmt::format("tune: {} of {}, {}", i + 1, calls.size(), calls[i].kernel));
+    report.calls.push_back(kernels::tune_call(device, calls[i], rest / static_cast<double>(calls.size() - i)));
+    kernels::keep(report.calls.back(), report.table);
+    device.trim();
+  }
+  progress("");
+  report.seconds = now_seconds() - start;
+  return report;
+}
+
+}  // namespace athanor::train
