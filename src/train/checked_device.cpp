@@ -105,7 +105,7 @@ std::string joined(const std::vector<std::string>& names) {
   return line;
 }
 
-/// A model with every op of training, small enough for a dry run of a moment.
+/// What the steps of a model with every op of training launch, in f32 and with weights of halves; small enough for a dry run of a moment.
 std::set<std::string> training_kernels(device::Device& device) {
   TrainSettings settings;
   settings.model_config = {0, 32, 64, 1, 2, 1, 0, 16};
@@ -116,13 +116,17 @@ std::set<std::string> training_kernels(device::Device& device) {
   settings.max_length = 16;
   settings.per_device_train_batch_size = 1;
   settings.gradient_accumulation_steps = 2;
-  const kernels::LaunchNotes notes = kernels::note_launches(device, [&](device::Stream& stream, kernels::LaunchNotes&) {
-    RandomStep step(stream, settings);
-    step.run();
-    step.wait();
-  });
   std::set<std::string> names;
-  for (const kernels::NotedCall& call : notes.calls) names.insert(call.kernel);
+  for (const char* precision : {"f32", "mixed"}) {
+    settings.precision = precision;
+    const kernels::LaunchNotes notes =
+        kernels::note_launches(device, [&](device::Stream& stream, kernels::LaunchNotes&) {
+          RandomStep step(stream, settings);
+          step.run();
+          step.wait();
+        });
+    for (const kernels::NotedCall& call : notes.calls) names.insert(call.kernel);
+  }
   return names;
 }
 
@@ -160,6 +164,8 @@ std::string use_of(const AdapterVerdict& verdict) {
 std::unique_ptr<device::Device> check_and_reduce(std::unique_ptr<device::Device> device,
                                                  const device::DeviceOptions& options, const CheckedDevice& how,
                                                  AdapterVerdict& verdict) {
+  log_info("first use of {}: the kernels of training are checked, once; compiling them can take a minute",
+           device->info().name);
   const double start = now_seconds();
   const auto reopen = [&] {
     device.reset();

@@ -110,6 +110,16 @@ TEST(CheckedDevice, LeavesTheFasterFormsOfTheOneKernelThatIsWrong) {
   EXPECT_EQ(device->info().features, testing::device().info().features);  // nothing else is given up
 }
 
+TEST(CheckedDevice, LooksAtTheKernelsOfMixedPrecisionToo) {
+  if (!testing::is_webgpu()) return;
+  const TestFolder folder;
+  const NoFault none;
+  set_fault("wrong-forms-of-matmul_t_w16");
+  Opener opener;
+  const std::unique_ptr<device::Device> device = open_checked_device(options_of("webgpu"), opener.how(folder.path()));
+  EXPECT_TRUE(kernels::keeps_portable(device->stream(), "matmul_t_w16"));
+}
+
 TEST(CheckedDevice, LeavesTheSameFormsByAVerdictThatIsKept) {
   if (!testing::is_webgpu()) return;
   const TestFolder folder;
