@@ -29,7 +29,7 @@ function(athanor_add_device_tests name program)
   athanor_add_test(${name}.cpu ${program} ${ARGN})
   foreach(runtime wgpu_native webgpu_dawn)
     add_test(NAME ${name}.${runtime} COMMAND ${program} ${ARGN} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
-    set_tests_properties(${name}.${runtime} PROPERTIES TIMEOUT 1500 ENVIRONMENT
+    set_tests_properties(${name}.${runtime} PROPERTIES TIMEOUT 3000 ENVIRONMENT
       "ATHANOR_TEST_DEVICE=webgpu;ATHANOR_WEBGPU_LIBRARY=${libraries}/lib${runtime}.so;VK_DRIVER_FILES=${mesa}${sanitizer_options}")
   endforeach()
 endfunction()
