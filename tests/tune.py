@@ -67,7 +67,7 @@ class Tuning:
 
     def prints(self):
         out = self.tune("-o", self.folder / "elsewhere.json")
-        for word in ("kernel", "by rule", "gain %", "matmul_at", "athanor tune --forget"):
+        for word in ("kernel", "by rule", "gain %", "matmul_at", "a run with --choices"):
             assert word in out, out
         assert json.loads((self.folder / "elsewhere.json").read_text())["adapter"] == self.table()["adapter"]
 
@@ -140,6 +140,13 @@ class Tuning:
         differs(run, self.folder / "tuned")
         same_bytes(run, self.folder / "odd")
 
+    def removes_no_file_of_the_user(self):
+        mine = self.folder / "mine.txt"
+        mine.write_text("my own words\n", encoding="utf-8")
+        done = self.program.run("tune", "--device", "webgpu", "--forget", "-o", mine)
+        assert done.returncode == 1 and "takes no --output" in done.stderr, done.stderr
+        assert mine.read_text(encoding="utf-8") == "my own words\n"
+
     def is_forgotten(self):
         for word in ("removed", "is not there"):
             out = self.program.must("tune", "--device", "webgpu", "--forget")
@@ -162,6 +169,7 @@ def main():
         checks.check("config.yaml repeats a run with its table", tuning.repeats_by_its_config)
         checks.check("a run whose table is damaged is refused, and goes on without when told", tuning.refuses_to_go_on_with_a_damaged_one)
         checks.check("a run that began without a table uses none", tuning.uses_none_in_a_run_that_began_without)
+        checks.check("a file that the user names is not removed", tuning.removes_no_file_of_the_user)
         checks.check("the user's table is forgotten", tuning.is_forgotten)
     checks.finish()
 

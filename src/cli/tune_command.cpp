@@ -114,6 +114,9 @@ void forget(const fs::path& path, const device::DeviceInfo& info) {
 void run_tune(const TuneArguments& arguments, const ProgressSink& progress) {
   check(arguments.seconds > 0 && arguments.seconds <= 86400,
         "tune: --seconds is {}; pass more than 0 and at most 86400", arguments.seconds);
+  check(!arguments.forget || arguments.output.empty(),
+        "tune: --forget removes what was measured on this device and takes no --output; a file of yours you remove "
+        "yourself");
   std::vector<train::TrainSettings> steps = steps_of(arguments);
   train::TrainSettings opening = steps.front();
   opening.float32_matmul_precision = steps.back().float32_matmul_precision;
@@ -140,8 +143,9 @@ void run_tune(const TuneArguments& arguments, const ProgressSink& progress) {
   print("\n{} of {} calls are faster another way than by rule; {:.0f} s\n", better, report.calls.size(),
         report.seconds);
   if (report.left > 0) print("{} more were not reached; a larger --seconds gives them time\n", report.left);
-  print("{}: {} choices, which runs that begin on this device use; athanor tune --forget removes them\n", path.string(),
-        report.table.size());
+  print("{}: {} choices, which {}\n", path.string(), report.table.size(),
+        arguments.output.empty() ? "runs that begin on this device use; athanor tune --forget removes them"
+                                 : fmt::format("a run with --choices {} uses", path.string()));
 }
 
 }  // namespace
