@@ -45,6 +45,12 @@ inline device::Stream& stream() { return device().stream(); }
 
 inline bool is_webgpu() { return device().info().backend == device::Backend::WebGpu; }
 
+/// Loops stand in for matrix units through Dawn alone: only it has the units, and only its WGSL takes two halves as a word by bitcast.
+inline bool can_stand_in_for_units() {
+  return is_webgpu() && device().info().library.find("dawn") != std::string::npos &&
+         device::webgpu::as_webgpu(stream()).has_f16();
+}
+
 /// $ATHANOR_TEST_SHORT=1: only the cases that doctor runs (the pass with bounds checks on).
 inline bool short_list() { return environment_variable("ATHANOR_TEST_SHORT", "0") != "0"; }
 

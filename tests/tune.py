@@ -147,6 +147,10 @@ class Tuning:
         assert done.returncode == 1 and "takes no --output" in done.stderr, done.stderr
         assert mine.read_text(encoding="utf-8") == "my own words\n"
 
+    def takes_no_table(self):
+        done = self.program.run("tune", "--device", "webgpu", "--choices", "none")
+        assert done.returncode == 1 and "--choices is for what uses a table" in done.stderr, done.stderr
+
     def is_forgotten(self):
         for word in ("removed", "is not there"):
             out = self.program.must("tune", "--device", "webgpu", "--forget")
@@ -169,6 +173,7 @@ def main():
         checks.check("config.yaml repeats a run with its table", tuning.repeats_by_its_config)
         checks.check("a run whose table is damaged is refused, and goes on without when told", tuning.refuses_to_go_on_with_a_damaged_one)
         checks.check("a run that began without a table uses none", tuning.uses_none_in_a_run_that_began_without)
+        checks.check("a table is not what tune measures with", tuning.takes_no_table)
         checks.check("a file that the user names is not removed", tuning.removes_no_file_of_the_user)
         checks.check("the user's table is forgotten", tuning.is_forgotten)
     checks.finish()

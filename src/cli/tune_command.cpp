@@ -31,20 +31,34 @@ struct TuneArguments {
   SettingFlags flags;
 };
 
-/// The step that the flags ask for; where they name no model, a step of each preset, in f32 and with the f16 mirror on the matrix units.
+bool names_model(const train::SettingValue& value) {
+  return value.key == "preset" || value.key == "depth" || value.key == "vocab_size" ||
+         value.key.starts_with("model_config.");
+}
+
+bool names_precision(const train::SettingValue& value) {
+  return value.key == "precision" || value.key == "float32_matmul_precision";
+}
+
+/// The step that the flags ask for; where they name no model, a step of each preset, and where they name no precision either, in f32 and with
+/// the f16 mirror on the matrix units.
 std::vector<train::TrainSettings> steps_of(const TuneArguments& arguments) {
   const train::SettingLayer asked = arguments.flags.layer();
-  const bool is_open = std::all_of(asked.begin(), asked.end(), [](const train::SettingValue& value) {
-    return value.key == "device" || value.key == "threads";
-  });
+  check(std::none_of(asked.begin(), asked.end(), [](const auto& value) { return value.key == "choices"; }),
+        "tune: --choices is for what uses a table; here every way is measured beside the launchers' rules");
+  if (std::any_of(asked.begin(), asked.end(), names_model)) return {bench_settings(asked, "tune")};
+  std::vector<std::pair<const char*, const char*>> precisions = {{"f32", "highest"}, {"mixed", "medium"}};
+  const bool has_precision = std::any_of(asked.begin(), asked.end(), names_precision);
+  if (has_precision) precisions.resize(1);
   std::vector<train::TrainSettings> steps;
-  if (!is_open) return {bench_settings(asked, "tune")};
   for (const std::string_view preset : train::preset_names()) {
-    for (const bool is_mixed : {false, true}) {
+    for (const auto& [precision, products] : precisions) {
       train::SettingLayer layer = asked;
       layer.push_back({"preset", {std::string(preset)}, "tune"});
-      layer.push_back({"precision", {is_mixed ? "mixed" : "f32"}, "tune"});
-      layer.push_back({"float32_matmul_precision", {is_mixed ? "medium" : "highest"}, "tune"});
+      if (!has_precision) {
+        layer.push_back({"precision", {precision}, "tune"});
+        layer.push_back({"float32_matmul_precision", {products}, "tune"});
+      }
       steps.push_back(bench_settings(layer, "tune"));
     }
   }

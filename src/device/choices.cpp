@@ -2,23 +2,20 @@
 #include "device/choices.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
-#include <limits>
 
 namespace athanor::device {
 
 int64_t size_class(int64_t size) {
   constexpr int64_t kMost = int64_t{1} << 60;
-  int64_t below = 1;
-  // Steps of 2 : 3 : 4; the nearer by ratio.
-  for (int64_t above = 2; above <= kMost; above = above % 3 == 0 ? above / 3 * 4 : (above == 2 ? 3 : above / 2 * 3)) {
-    if (size < above) {
-      const double place = static_cast<double>(std::max<int64_t>(size, 1));
-      return place * place < static_cast<double>(below) * static_cast<double>(above) ? below : above;
-    }
-    below = above;
-  }
-  return below;
+  const int64_t within = std::clamp<int64_t>(size, 1, kMost);
+  const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(within)));
+  if (power == within) return power;
+  // Between a power of two, three halves of it and the next: the nearer by ratio.
+  const double ratio = static_cast<double>(within) / static_cast<double>(power);
+  if (ratio * ratio < 1.5) return power;
+  return ratio * ratio < 3 ? power / 2 * 3 : power * 2;
 }
 
 ChoiceTable::View ChoiceTable::view_of(std::string_view kernel, std::string_view what, const ChoiceSizes& sizes) {

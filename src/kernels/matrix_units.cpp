@@ -15,8 +15,4 @@ bool has_matrix_units(const device::webgpu::WebGpuStream& stream) {
   return std::any_of(matrices.begin(), matrices.end(), fits);
 }
 
-int64_t busy_wide_tiles(device::webgpu::WebGpuStream& stream) {
-  return stream.device().info().name.find("NVIDIA") != std::string::npos ? 264 : 0;
-}
-
 }  // namespace athanor::kernels

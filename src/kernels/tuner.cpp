@@ -3,9 +3,9 @@
 
 #include "base/host.h"
 #include "device/webgpu/dry_device.h"
+#include "kernels/compare.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace athanor::kernels {
@@ -142,17 +142,12 @@ std::vector<float> values_of(device::Stream& stream, const TuningLaunch& launch)
 }
 
 /// Empty when both are the same up to rounding.
-std::string difference(const std::vector<float>& expected, const std::vector<float>& seen, MatMulPrecision precision) {
+std::string difference(const std::vector<double>& expected, const std::vector<float>& seen, MatMulPrecision precision) {
   // Of the largest value; one f16 product is off by 2e-4 (matmul.md), sums in another order by a hundredth of that.
   const double allowed = precision == MatMulPrecision::Highest ? 1e-4 : 4e-3;
-  double largest = 0;
-  double off = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
-    const double apart = std::abs(static_cast<double>(expected[i]) - static_cast<double>(seen[i]));
-    if (!(apart <= off)) off = apart;  // a NaN stays
-  }
-  return off <= allowed * largest ? "" : fmt::format("its values are off by {:.1e} of the largest", off / largest);
+  CaseResult result;
+  compare(result, "result", seen, expected, allowed);
+  return result.passed() ? "" : fmt::format("off by {:.1e} of the largest, {}", result.largest_error, result.where);
 }
 
 /// Milliseconds of one call, over `pairs` of two: the first of a pair measures its operands' scales, the second finds them, as a step has it.
@@ -180,11 +175,11 @@ double spread(const std::vector<double>& times) {
 
 /// Runs each way once, which compiles its shaders, and compares it with the rule's.
 void judge_ways(device::Stream& stream, const TuningLaunch& launch, TunedCall& tuned) {
-  std::vector<float> expected;
+  std::vector<double> expected;
   for (TunedWay& way : tuned.ways) {
     use_choices(stream, table_of(way));
     if (way.is_rule && expected.empty()) {
-      expected = values_of(stream, launch);
+      expected = to_double(values_of(stream, launch));
       continue;
     }
     try {

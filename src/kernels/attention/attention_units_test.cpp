@@ -238,10 +238,7 @@ class StreamInLoops final : public StreamInFront {
 class AttentionUnitsInLoops : public ::testing::TestWithParam<KernelCase> {};
 
 TEST_P(AttentionUnitsInLoops, MatchThePlainLoop) {
-  // Only Dawn has the units, and only its WGSL takes two halves out of a word by bitcast.
-  if (!testing::is_webgpu() || testing::device().info().library.find("dawn") == std::string::npos ||
-      !device::webgpu::as_webgpu(testing::stream()).has_f16())
-    GTEST_SKIP() << "loops in place of the units need Dawn and f16";
+  if (!testing::can_stand_in_for_units()) GTEST_SKIP() << "loops in place of the units need Dawn and f16";
   StreamInLoops stream(testing::stream());
   const CaseResult result = GetParam().run(stream);
   EXPECT_TRUE(result.passed()) << GetParam().name << ": error " << result.largest_error << ", allowed "

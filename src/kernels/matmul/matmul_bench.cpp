@@ -37,19 +37,6 @@ ProductCall random_call(device::Stream& stream, const ProductKernel& kernel, con
   return upload_call(stream, kernel, size, operands);
 }
 
-/// The operands hold whatever they hold.
-ProductCall empty_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size) {
-  const auto allocate = [&](const Matrix& matrix, DType dtype) {
-    return stream.device().allocate(matrix_bytes(matrix, dtype), "operand");
-  };
-  ProductCall call{kernel, {}, {}, {}, {}, size};
-  call.x = allocate(x_matrix(kernel.product, size), x_type(kernel));
-  if (is_swiglu(kernel.product)) call.up = allocate(x_matrix(kernel.product, size), x_type(kernel));
-  call.w = allocate(w_matrix(kernel.product, size), w_type(kernel));
-  call.y = allocate(y_matrix(size), DType::F32);
-  return call;
-}
-
 }  // namespace
 
 KernelBench matmul_bench(device::Stream& stream, const ProductKernel& kernel, int64_t bytes,

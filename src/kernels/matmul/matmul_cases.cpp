@@ -97,10 +97,10 @@ KernelCase case_of(std::string name, bool in_doctor, const ProductKernel& kernel
           trial.precision != MatMulPrecision::Highest};
 }
 
-/// With the tiles of 128 x 128 where the adapter has products that take them, however small this one is.
+/// With the tiles of 128 x 128 where the launcher's rule takes them for some products on this adapter, however small this one is.
 KernelCase wide_case_of(const ProductKernel& kernel, const Extents& size) {
-  return {fmt::format("result {} x {}, sums of {}, wide tiles", size.rows, size.columns, size.sum), true,
-          [=](device::Stream& stream) {
+  return {fmt::format("result {} x {}, sums of {}, wide tiles where they are taken", size.rows, size.columns, size.sum),
+          true, [=](device::Stream& stream) {
             return run_product_case(stream, kernel, size, [&](const ProductCall& call) {
               launch(
                   stream, name_of(kernel), cost_of(call), [&](auto& cpu) { product_cpu(cpu, call); },
@@ -190,6 +190,18 @@ ProductCall upload_call(device::Stream& stream, const ProductKernel& kernel, con
   call.w = upload_as(stream, operands.w, w_type(kernel));
   call.y = kernel.accumulate == Accumulate::Yes ? upload_values(stream, operands.before)
                                                 : poisoned(stream, y_matrix(size).count());
+  return call;
+}
+
+ProductCall empty_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size) {
+  const auto allocate = [&](const Matrix& matrix, DType dtype) {
+    return stream.device().allocate(matrix_bytes(matrix, dtype), "operand");
+  };
+  ProductCall call{kernel, {}, {}, {}, {}, size};
+  call.x = allocate(x_matrix(kernel.product, size), x_type(kernel));
+  if (is_swiglu(kernel.product)) call.up = allocate(x_matrix(kernel.product, size), x_type(kernel));
+  call.w = allocate(w_matrix(kernel.product, size), w_type(kernel));
+  call.y = allocate(y_matrix(size), DType::F32);
   return call;
 }
 

@@ -29,6 +29,9 @@ ProductOperands make_operands(const ProductKernel& kernel, const Extents& size, 
 ProductCall upload_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size,
                         const ProductOperands& operands);
 
+/// A call whose operands hold whatever they hold: for a dry device, and for what is not computed.
+ProductCall empty_call(device::Stream& stream, const ProductKernel& kernel, const Extents& size);
+
 /// What the plain loops make of the operands.
 std::vector<double> expected_product(const ProductKernel& kernel, const Extents& size, const ProductOperands& operands);
 

@@ -2,7 +2,7 @@
 // would use them, and what the launcher does when a user's file stands in for it.
 #include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
-#include "kernels/matmul/matmul_watched_stream.h"
+#include "kernels/watched_stream.h"
 #include "test_device.h"
 
 #include <gmock/gmock.h>

@@ -14,27 +14,3 @@
 @group(0) @binding(3) var<storage, read> x_inverse: array<f32>;
 @group(0) @binding(4) var<storage, read> w_scales: array<f32>;
 @group(0) @binding(5) var<uniform> params: vec4<u32>;
-
-alias WValue = vec4<f32>;
-const W_VALUES: u32 = 4u;      // of a vector
-const W_SPLIT: bool = SPLIT;  // W becomes two halves as well
-
-fn put_four(place: u32, values: vec4<f32>) {
-  let halves = vec4<f16>(values);
-  w_tile[place] = halves.x;
-  w_tile[place + 1u] = halves.y;
-  w_tile[place + 2u] = halves.z;
-  w_tile[place + 3u] = halves.w;
-}
-
-fn put_w_values(place: u32, values: vec4<f32>, scale: f32) {
-  let scaled = values * scale;
-  if (SPLIT) {
-    // By a mask: a compiler may fold f32(f16(x)) into x, and nothing would be left for the lower part.
-    let upper = bitcast<vec4<f32>>(bitcast<vec4<u32>>(scaled) & vec4<u32>(0xFFFFE000u));
-    put_four(place, upper);
-    put_four(place + W_SIZE, scaled - upper);
-  } else {
-    put_four(place, scaled);
-  }
-}

@@ -13,17 +13,14 @@ fn eight_halves(low: vec4<f32>, high: vec4<f32>) -> vec4<u32> {
   return vec4<u32>(two_halves(low.x, low.y), two_halves(low.z, low.w), two_halves(high.x, high.y), two_halves(high.z, high.w));
 }
 
-fn upper(values: vec4<f32>) -> vec4<f32> {
-  // By a mask: a compiler may fold f32(f16(x)) into x, and nothing would be left for the lower part.
-  return bitcast<vec4<f32>>(bitcast<vec4<u32>>(values) & vec4<u32>(0xFFFFE000u));
-}
-
 /// Eight terms of a row, from term `term` on.
 fn put(row: u32, term: u32, low: vec4<f32>, high: vec4<f32>) {
   let place = (row / 64u * (params.z / 16u) + term / 16u) * 128u + row % 64u * 2u + term / 8u % 2u;
   if (SPLIT) {
-    panels[place] = eight_halves(upper(low), upper(high));
-    panels[place + params.x * params.z / 8u] = eight_halves(low - upper(low), high - upper(high));
+    let upper_low = upper_half(low);
+    let upper_high = upper_half(high);
+    panels[place] = eight_halves(upper_low, upper_high);
+    panels[place + params.x * params.z / 8u] = eight_halves(low - upper_low, high - upper_high);
   } else {
     panels[place] = eight_halves(low, high);
   }

@@ -4,7 +4,7 @@
 #include "base/expect_error.h"
 #include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
-#include "kernels/matmul/matmul_watched_stream.h"
+#include "kernels/watched_stream.h"
 #include "test_device.h"
 
 #include <gmock/gmock.h>

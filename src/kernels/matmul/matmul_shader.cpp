@@ -27,6 +27,8 @@
 #include "kernels/wgsl/matmul_panels_make.h"
 #include "kernels/wgsl/matmul_panels_of_hidden_bindings.h"
 #include "kernels/wgsl/matmul_panels_of_x_bindings.h"
+#include "kernels/wgsl/matmul_panels_put_w.h"
+#include "kernels/wgsl/matmul_panels_put_w_half.h"
 #include "kernels/wgsl/matmul_panels_w16_bindings.h"
 #include "kernels/wgsl/matmul_scale_of_halves.h"
 #include "kernels/wgsl/matmul_scale_of_hidden.h"
@@ -34,6 +36,7 @@
 #include "kernels/wgsl/matmul_scale_of_x.h"
 #include "kernels/wgsl/matmul_split_k.h"
 #include "kernels/wgsl/matmul_store.h"
+#include "kernels/wgsl/matmul_store_four.h"
 #include "kernels/wgsl/matmul_swiglu_a_bindings.h"
 #include "kernels/wgsl/matmul_swiglu_a_w16_bindings.h"
 #include "kernels/wgsl/matmul_t.h"
@@ -43,14 +46,15 @@
 #include "kernels/wgsl/matmul_tile.h"
 #include "kernels/wgsl/matmul_units.h"
 #include "kernels/wgsl/matmul_units_bindings.h"
-#include "kernels/wgsl/matmul_units_load_hidden.h"
-#include "kernels/wgsl/matmul_units_load_w.h"
-#include "kernels/wgsl/matmul_units_load_w_half.h"
-#include "kernels/wgsl/matmul_units_load_x.h"
 #include "kernels/wgsl/matmul_units_swiglu_bindings.h"
 #include "kernels/wgsl/matmul_units_swiglu_w16_bindings.h"
 #include "kernels/wgsl/matmul_units_w16_bindings.h"
+#include "kernels/wgsl/matmul_upper_half.h"
 #include "kernels/wgsl/matmul_w16_bindings.h"
+#include "kernels/wgsl/matmul_whole_load_hidden.h"
+#include "kernels/wgsl/matmul_whole_load_w.h"
+#include "kernels/wgsl/matmul_whole_load_w_half.h"
+#include "kernels/wgsl/matmul_whole_load_x.h"
 #include "kernels/wgsl/matmul_whole_sums.h"
 #include "kernels/wgsl/matmul_wide.h"
 
@@ -82,9 +86,6 @@ const ShaderSource* bindings_of(const ProductKernel& kernel) {
 const ShaderSource* load_x_of(const Variant& variant) {
   const bool vectors = variant.x_vectors;
   const bool half = x_type(variant.kernel) == DType::F16;
-  // These look at no place where all tiles are whole.
-  if (variant.wide && !half)
-    return is_swiglu(variant.kernel.product) ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl;
   if (is_swiglu(variant.kernel.product)) {
     if (half) return vectors ? &matmul_load_hidden_half_vec4_wgsl : &matmul_load_hidden_half_scalar_wgsl;
     return vectors ? &matmul_load_hidden_vec4_wgsl : &matmul_load_hidden_scalar_wgsl;
@@ -95,8 +96,6 @@ const ShaderSource* load_x_of(const Variant& variant) {
 
 const ShaderSource* load_w_of(const Variant& variant) {
   const bool vectors = variant.w_vectors;
-  if (variant.wide)
-    return w_type(variant.kernel) == DType::F16 ? &matmul_units_load_w_half_wgsl : &matmul_units_load_w_wgsl;
   if (w_type(variant.kernel) == DType::F16) {
     return vectors ? &matmul_load_w_half_vec4_wgsl : &matmul_load_w_half_scalar_wgsl;
   }
@@ -175,28 +174,49 @@ std::string variant_name(const Variant& variant) {
   return name.empty() ? "portable" : name;
 }
 
+/// Loads of f32 that look at no place where all tiles are whole.
+const ShaderSource* whole_load_x(bool swiglu) {
+  return swiglu ? &matmul_whole_load_hidden_wgsl : &matmul_whole_load_x_wgsl;
+}
+const ShaderSource* whole_load_w(bool halves) {
+  return halves ? &matmul_whole_load_w_half_wgsl : &matmul_whole_load_w_wgsl;
+}
+
+const ShaderSource* share_of(const Variant& variant) {
+  return variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl;
+}
+
 const ShaderSource* scale_of_w(bool halves) { return halves ? &matmul_scale_of_halves_wgsl : &matmul_scale_of_w_wgsl; }
 
 /// A load of X, or of the hidden matrix, in f32, and its scale.
 void add_x_of_units(device::webgpu::Dispatch& dispatch, bool swiglu) {
   if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
   dispatch.sources.push_back(swiglu ? &matmul_scale_of_hidden_wgsl : &matmul_scale_of_x_wgsl);
-  dispatch.sources.push_back(swiglu ? &matmul_units_load_hidden_wgsl : &matmul_units_load_x_wgsl);
+  dispatch.sources.push_back(whole_load_x(swiglu));
+}
+
+/// Kernel and variant, and what its text begins with.
+device::webgpu::Dispatch named(const Variant& variant, std::string prelude) {
+  device::webgpu::Dispatch dispatch;
+  dispatch.kernel = name_of(variant.kernel);
+  dispatch.variant = variant_name(variant);
+  dispatch.prelude = std::move(prelude);
+  return dispatch;
 }
 
 device::webgpu::Dispatch units_shader_of(const Variant& variant) {
   const bool swiglu = is_swiglu(variant.kernel.product);
-  device::webgpu::Dispatch dispatch;
-  dispatch.kernel = name_of(variant.kernel);
-  dispatch.variant = variant_name(variant);
-  dispatch.prelude = units_prelude_of(variant);
+  const bool w16 = w_type(variant.kernel) == DType::F16;
+  device::webgpu::Dispatch dispatch = named(variant, units_prelude_of(variant));
   dispatch.needs_f16 = true;
   dispatch.needs_subgroups = true;
   dispatch.needs_subgroup_matrix = true;
-  const ShaderSource* share = variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl;
-  const bool w16 = w_type(variant.kernel) == DType::F16;
   if (variant.panels) {
-    dispatch.sources = {w16 ? &matmul_panels_w16_bindings_wgsl : &matmul_panels_bindings_wgsl, scale_of_w(w16), share,
+    dispatch.sources = {w16 ? &matmul_panels_w16_bindings_wgsl : &matmul_panels_bindings_wgsl,
+                        scale_of_w(w16),
+                        &matmul_upper_half_wgsl,
+                        w16 ? &matmul_panels_put_w_half_wgsl : &matmul_panels_put_w_wgsl,
+                        share_of(variant),
                         &matmul_panels_wgsl};
     return dispatch;
   }
@@ -206,11 +226,27 @@ device::webgpu::Dispatch units_shader_of(const Variant& variant) {
     dispatch.sources = {w16 ? &matmul_units_w16_bindings_wgsl : &matmul_units_bindings_wgsl};
   }
   add_x_of_units(dispatch, swiglu);
-  dispatch.sources.push_back(scale_of_w(w16));
-  dispatch.sources.push_back(w16 ? &matmul_units_load_w_half_wgsl : &matmul_units_load_w_wgsl);
-  dispatch.sources.push_back(&matmul_store_wgsl);
-  dispatch.sources.push_back(share);
-  dispatch.sources.push_back(&matmul_units_wgsl);
+  for (const ShaderSource* source : {scale_of_w(w16), whole_load_w(w16), &matmul_store_wgsl, share_of(variant),
+                                     &matmul_upper_half_wgsl, &matmul_units_wgsl})
+    dispatch.sources.push_back(source);
+  return dispatch;
+}
+
+/// f32 in tiles of 128 x 128.
+device::webgpu::Dispatch wide_shader_of(const Variant& variant) {
+  const bool swiglu = is_swiglu(variant.kernel.product);
+  const bool x16 = x_type(variant.kernel) == DType::F16;
+  const bool w16 = w_type(variant.kernel) == DType::F16;
+  device::webgpu::Dispatch dispatch = named(variant, prelude_of(variant));
+  dispatch.prelude += order_of_operands(variant.kernel.product) + whole_tiles_line(variant.whole_tiles);
+  // The other load of X names its type itself.
+  if (!x16) dispatch.prelude += "alias XValue = vec4<f32>;\n";
+  dispatch.prelude += fmt::format("alias WValue = {};\n", w16 ? "vec2<u32>" : "vec4<f32>");
+  dispatch.sources = {bindings_of(variant.kernel)};
+  if (swiglu) dispatch.sources.push_back(&matmul_hidden_wgsl);
+  for (const ShaderSource* source : {x16 ? load_x_of(variant) : whole_load_x(swiglu), whole_load_w(w16),
+                                     &matmul_store_wgsl, &matmul_store_four_wgsl, share_of(variant), &matmul_wide_wgsl})
+    dispatch.sources.push_back(source);
   return dispatch;
 }
 
@@ -218,28 +254,18 @@ device::webgpu::Dispatch units_shader_of(const Variant& variant) {
 
 device::webgpu::Dispatch shader_of(const Variant& variant) {
   if (variant.precision != MatMulPrecision::Highest) return units_shader_of(variant);
-  device::webgpu::Dispatch dispatch;
-  dispatch.kernel = name_of(variant.kernel);
-  dispatch.variant = variant_name(variant);
-  dispatch.prelude = prelude_of(variant);
+  if (variant.wide) return wide_shader_of(variant);
+  device::webgpu::Dispatch dispatch = named(variant, prelude_of(variant));
   dispatch.sources = {bindings_of(variant.kernel)};
   if (is_swiglu(variant.kernel.product)) dispatch.sources.push_back(&matmul_hidden_wgsl);
   dispatch.sources.push_back(load_x_of(variant));
   dispatch.sources.push_back(load_w_of(variant));
   dispatch.sources.push_back(&matmul_store_wgsl);
   if (variant.few_rows == 0) {
-    if (!variant.wide) dispatch.sources.push_back(&matmul_tile_wgsl);
-    dispatch.sources.push_back(variant.split_k ? &matmul_split_k_wgsl : &matmul_whole_sums_wgsl);
+    for (const ShaderSource* source : {&matmul_store_four_wgsl, &matmul_tile_wgsl, share_of(variant)})
+      dispatch.sources.push_back(source);
   }
-  if (variant.wide) {
-    dispatch.prelude += order_of_operands(variant.kernel.product);
-    dispatch.prelude += whole_tiles_line(variant.whole_tiles);
-    // The other loads name the types of their operands themselves.
-    if (x_type(variant.kernel) == DType::F32) dispatch.prelude += "alias XValue = vec4<f32>;\n";
-    const bool w16 = w_type(variant.kernel) == DType::F16;
-    dispatch.prelude += fmt::format("alias WValue = {};\n", w16 ? "vec2<u32>" : "vec4<f32>");
-  }
-  dispatch.sources.push_back(variant.wide ? &matmul_wide_wgsl : body_of(variant));
+  dispatch.sources.push_back(body_of(variant));
   return dispatch;
 }
 
@@ -259,6 +285,7 @@ device::webgpu::Dispatch panels_shader_of(const ProductKernel& kernel, MatMulPre
   const bool swiglu = is_swiglu(kernel.product);
   dispatch.sources = {swiglu ? &matmul_panels_of_hidden_bindings_wgsl : &matmul_panels_of_x_bindings_wgsl};
   add_x_of_units(dispatch, swiglu);
+  dispatch.sources.push_back(&matmul_upper_half_wgsl);
   dispatch.sources.push_back(&matmul_panels_make_wgsl);
   return dispatch;
 }

@@ -15,9 +15,9 @@ struct Variant {
   int64_t few_rows = 0;                                  // 1, 4 or 8: the kernel for so many rows; 0: tiles
   bool split_k = false;                                  // parts of the sums, one a z of the grid
   MatMulPrecision precision = MatMulPrecision::Highest;  // else on the matrix units
-  bool whole_tiles = false;                              // there: rows and columns fill the tiles, terms the steps
   bool panels = false;                                   // there: X is panels (matmul_panels.h)
   bool wide = false;                                     // in f32: tiles of 128 x 128
+  bool whole_tiles = false;  // on the units, and in wide tiles: rows and columns fill the tiles, terms the steps
 };
 
 /// A dispatch with kernel, variant, prelude and sources; bindings, params, grid and cost are still to come.

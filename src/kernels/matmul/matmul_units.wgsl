@@ -82,8 +82,7 @@ fn put_x_halves(place: u32, values: vec4<f32>) {
 fn put_x_vector(thread: u32, i: u32, scaled: vec4<f32>) {
   let place = (thread / X_VECTORS + i * (THREADS / X_VECTORS)) * X_LINE + thread % X_VECTORS * 4u;
   if (SPLIT) {
-    // By a mask: a compiler may fold f32(f16(x)) into x, and nothing would be left for the lower part.
-    let upper = bitcast<vec4<f32>>(bitcast<vec4<u32>>(scaled) & vec4<u32>(0xFFFFE000u));
+    let upper = upper_half(scaled);
     put_x_halves(place, upper);
     put_x_halves(place + SECOND * X_SLOT, scaled - upper);
   } else {
@@ -139,8 +138,7 @@ fn put_w_halves(place: u32, values: vec4<f32>) {
 fn put_w_vector(thread: u32, i: u32, scaled: vec4<f32>) {
   let place = (thread / W_VECTORS + i * (THREADS / W_VECTORS)) * W_LINE + thread % W_VECTORS * 4u;
   if (SPLIT) {
-    // By a mask: a compiler may fold f32(f16(x)) into x, and nothing would be left for the lower part.
-    let upper = bitcast<vec4<f32>>(bitcast<vec4<u32>>(scaled) & vec4<u32>(0xFFFFE000u));
+    let upper = upper_half(scaled);
     put_w_halves(place, upper);
     put_w_halves(place + SECOND * W_SLOT, scaled - upper);
   } else {

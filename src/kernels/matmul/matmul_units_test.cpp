@@ -5,7 +5,7 @@
 #include "device/webgpu/shader_text.h"
 #include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
-#include "kernels/matmul/matmul_watched_stream.h"
+#include "kernels/watched_stream.h"
 #include "test_device.h"
 
 #include <gmock/gmock.h>
@@ -264,10 +264,7 @@ class MatMulUnitsInLoops : public ::testing::TestWithParam<Product> {};
 class MatMulPanelsInLoops : public ::testing::TestWithParam<Product> {
  protected:
   void SetUp() override {
-    // Only Dawn has the units, and only its WGSL takes two halves as a word by bitcast.
-    if (!testing::is_webgpu() || testing::device().info().library.find("dawn") == std::string::npos ||
-        !device::webgpu::as_webgpu(testing::stream()).has_f16())
-      GTEST_SKIP() << "loops in place of the units need Dawn and f16";
+    if (!testing::can_stand_in_for_units()) GTEST_SKIP() << "loops in place of the units need Dawn and f16";
   }
 };
 class MatMulUnitsInLoopsLong : public ::testing::TestWithParam<Product> {};

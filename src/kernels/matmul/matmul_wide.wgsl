@@ -1,7 +1,7 @@
 // Y (+)= X W, X W^T or X^T B in f32 for adapters with many registers: the workgroup (x, y) of 128 threads computes the tile of 128 x 128
 // values of Y at row 128 y, column 128 x, each thread 8 x 16 of them: rows 4 ty to 4 ty + 3 and the same 64 rows on, columns 4 tx to
-// 4 tx + 3 and the same 32, 64 and 96 columns on. A term is 6 vectors of workgroup memory for 128 multiplications; with 4 x 4 values a
-// thread it is 8 for 64 (matmul_tile.wgsl). Four terms are written out: a loop over single ones took a sixth longer on an H200.
+// 4 tx + 3 and the same 32, 64 and 96 columns on. A thread reads 6 vectors of workgroup memory for 128 multiplications; with 4 x 4
+// values it is 8 for 64 (matmul_tile.wgsl). Four terms are written out: a loop over single ones was 5 to 8 % slower on an H200.
 //
 // A step takes 8 terms. Both tiles hold [term][row], whatever the order of memory: where rows lie along the sum (X_ALONG, W_ALONG) a
 // vector's four terms are written one by one. The parts lie in workgroup memory twice, so that one is filled while the other is used:

@@ -1,7 +1,7 @@
 // The tiles of 128 x 128 in f32, which only some adapters choose: every product of the family, at edges and in parts.
 #include "kernels/matmul/matmul_cases.h"
 #include "kernels/matmul/matmul_internal.h"
-#include "kernels/matmul/matmul_watched_stream.h"
+#include "kernels/watched_stream.h"
 #include "test_device.h"
 
 #include <gtest/gtest.h>
