@@ -99,19 +99,39 @@ struct Back {
   w: f32,
 }
 
-/// Writes a block of sums, or adds it; `place`: of its first value in Y.
-fn finish_block(sums: Sums, place: u32, back: Back, area: u32, lane: u32, is_mine: bool) {
-  if (ACCUMULATE) {
-    subgroupMatrixStore(&staging, area, sums, false, 16u);
-    workgroupBarrier();
-    for (var i = lane; i < select(0u, BLOCK, is_mine); i += 32u) {
-      y[place + i / 16u * params.y + i % 16u] += staging[area + i] * back.x * back.w;
-    }
-    workgroupBarrier();
-  } else {
-    let scaled = subgroupMatrixScalarMultiply(subgroupMatrixScalarMultiply(sums, back.x), back.w);
-    subgroupMatrixStore(&y, place, scaled, false, params.y);
+/// Writes a block of sums; `place`: of its first value in Y.
+fn write_block(sums: Sums, place: u32, back: Back) {
+  let scaled = subgroupMatrixScalarMultiply(subgroupMatrixScalarMultiply(sums, back.x), back.w);
+  subgroupMatrixStore(&y, place, scaled, false, params.y);
+}
+
+/// Adds a block of sums, a lane eight values: those of Y are all on their way before the first is needed.
+fn add_block(sums: Sums, place: u32, back: Back, area: u32, lane: u32, is_mine: bool) {
+  let at = place + lane / 16u * params.y + lane % 16u;
+  let lines = vec4<u32>(0u, 2u, 4u, 6u) * params.y;
+  var low = vec4<f32>(0.0);
+  var high = vec4<f32>(0.0);
+  if (is_mine) {
+    low = vec4<f32>(y[at], y[at + lines.y], y[at + lines.z], y[at + lines.w]);
+    high = vec4<f32>(y[at + 8u * params.y], y[at + 8u * params.y + lines.y], y[at + 8u * params.y + lines.z],
+                     y[at + 8u * params.y + lines.w]);
   }
+  subgroupMatrixStore(&staging, area, sums, false, 16u);
+  workgroupBarrier();
+  if (is_mine) {
+    let mine = area + lane;
+    low += vec4<f32>(staging[mine], staging[mine + 32u], staging[mine + 64u], staging[mine + 96u]) * back.x * back.w;
+    high += vec4<f32>(staging[mine + 128u], staging[mine + 160u], staging[mine + 192u], staging[mine + 224u]) * back.x * back.w;
+    y[at] = low.x;
+    y[at + lines.y] = low.y;
+    y[at + lines.z] = low.z;
+    y[at + lines.w] = low.w;
+    y[at + 8u * params.y] = high.x;
+    y[at + 8u * params.y + lines.y] = high.y;
+    y[at + 8u * params.y + lines.z] = high.z;
+    y[at + 8u * params.y + lines.w] = high.w;
+  }
+  workgroupBarrier();
 }
 
 @compute @workgroup_size(THREADS)
@@ -143,6 +163,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var c31 = Sums();
   var c32 = Sums();
   var c33 = Sums();
+  let area = subgroup * BLOCK;
+  let is_mine = group.y * 4u + subgroup <= last_panel;
+  let line = 16u * params.y;
+  let place = share.start + panel * 4u * line + column;
+  // A power of two's inverse, exactly.
+  var back = Back(x_inverse[0], bitcast<f32>(0x7f000000u - bitcast<u32>(w_factor)));
+  // To add to Y the sums may begin with it, times both scales: where that leaves values up to 2^60 in f32, and no panel is computed twice.
+  // Factors in two halves are exact enough that it would cost digits: adding 16 terms at a time to a large Y rounds more often.
+  let power = i32(bitcast<u32>(w_factor) >> 23u) - i32(bitcast<u32>(x_inverse[0]) >> 23u);
+  let begins_with_y = ACCUMULATE && !SPLIT && abs(power) <= 60 && params.x % 256u == 0u;
+  if (begins_with_y) {
+    let factor = bitcast<f32>(u32(127 + power) << 23u);
+    back = Back(bitcast<f32>(u32(127 - power) << 23u), 1.0);
+    c00 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place, false, params.y), factor);
+    c01 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 16u, false, params.y), factor);
+    c02 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 32u, false, params.y), factor);
+    c03 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 48u, false, params.y), factor);
+    c10 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + line, false, params.y), factor);
+    c11 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + line + 16u, false, params.y), factor);
+    c12 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + line + 32u, false, params.y), factor);
+    c13 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + line + 48u, false, params.y), factor);
+    c20 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 2u * line, false, params.y), factor);
+    c21 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 2u * line + 16u, false, params.y), factor);
+    c22 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 2u * line + 32u, false, params.y), factor);
+    c23 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 2u * line + 48u, false, params.y), factor);
+    c30 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 3u * line, false, params.y), factor);
+    c31 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 3u * line + 16u, false, params.y), factor);
+    c32 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 3u * line + 32u, false, params.y), factor);
+    c33 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place + 3u * line + 48u, false, params.y), factor);
+  }
   // What lies behind the last step, and the steps of an empty part, read the last.
   let w_last = params.z - STEP;
   var w_next = fetch_w(column, min(share.begin, w_last), thread);
@@ -240,26 +290,39 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
   }
 
-  // A power of two's inverse, exactly.
-  let back = Back(x_inverse[0], bitcast<f32>(0x7f000000u - bitcast<u32>(w_factor)));
-  let area = subgroup * BLOCK;
-  let is_mine = group.y * 4u + subgroup <= last_panel;
-  let line = 16u * params.y;
-  let place = share.start + panel * 4u * line + column;
-  finish_block(c00, place, back, area, lane, is_mine);
-  finish_block(c01, place + 16u, back, area, lane, is_mine);
-  finish_block(c02, place + 32u, back, area, lane, is_mine);
-  finish_block(c03, place + 48u, back, area, lane, is_mine);
-  finish_block(c10, place + line, back, area, lane, is_mine);
-  finish_block(c11, place + line + 16u, back, area, lane, is_mine);
-  finish_block(c12, place + line + 32u, back, area, lane, is_mine);
-  finish_block(c13, place + line + 48u, back, area, lane, is_mine);
-  finish_block(c20, place + 2u * line, back, area, lane, is_mine);
-  finish_block(c21, place + 2u * line + 16u, back, area, lane, is_mine);
-  finish_block(c22, place + 2u * line + 32u, back, area, lane, is_mine);
-  finish_block(c23, place + 2u * line + 48u, back, area, lane, is_mine);
-  finish_block(c30, place + 3u * line, back, area, lane, is_mine);
-  finish_block(c31, place + 3u * line + 16u, back, area, lane, is_mine);
-  finish_block(c32, place + 3u * line + 32u, back, area, lane, is_mine);
-  finish_block(c33, place + 3u * line + 48u, back, area, lane, is_mine);
+  if (ACCUMULATE && !begins_with_y) {
+    add_block(c00, place, back, area, lane, is_mine);
+    add_block(c01, place + 16u, back, area, lane, is_mine);
+    add_block(c02, place + 32u, back, area, lane, is_mine);
+    add_block(c03, place + 48u, back, area, lane, is_mine);
+    add_block(c10, place + line, back, area, lane, is_mine);
+    add_block(c11, place + line + 16u, back, area, lane, is_mine);
+    add_block(c12, place + line + 32u, back, area, lane, is_mine);
+    add_block(c13, place + line + 48u, back, area, lane, is_mine);
+    add_block(c20, place + 2u * line, back, area, lane, is_mine);
+    add_block(c21, place + 2u * line + 16u, back, area, lane, is_mine);
+    add_block(c22, place + 2u * line + 32u, back, area, lane, is_mine);
+    add_block(c23, place + 2u * line + 48u, back, area, lane, is_mine);
+    add_block(c30, place + 3u * line, back, area, lane, is_mine);
+    add_block(c31, place + 3u * line + 16u, back, area, lane, is_mine);
+    add_block(c32, place + 3u * line + 32u, back, area, lane, is_mine);
+    add_block(c33, place + 3u * line + 48u, back, area, lane, is_mine);
+  } else {
+    write_block(c00, place, back);
+    write_block(c01, place + 16u, back);
+    write_block(c02, place + 32u, back);
+    write_block(c03, place + 48u, back);
+    write_block(c10, place + line, back);
+    write_block(c11, place + line + 16u, back);
+    write_block(c12, place + line + 32u, back);
+    write_block(c13, place + line + 48u, back);
+    write_block(c20, place + 2u * line, back);
+    write_block(c21, place + 2u * line + 16u, back);
+    write_block(c22, place + 2u * line + 32u, back);
+    write_block(c23, place + 2u * line + 48u, back);
+    write_block(c30, place + 3u * line, back);
+    write_block(c31, place + 3u * line + 16u, back);
+    write_block(c32, place + 3u * line + 32u, back);
+    write_block(c33, place + 3u * line + 48u, back);
+  }
 }

@@ -165,6 +165,14 @@ fn loops_scale(sums: Sums, factor: f32) -> Sums {
   for (var i = 0u; i < 8u; i += 1u) { sums_of_loops[sums * 8u + i] *= factor; }
   return sums;
 }
+fn loops_sums_of_y(sums: Sums, start: u32, by_columns: bool, line: u32) -> Sums {
+  loops_look(start, line, 4u);
+  for (var i = 0u; i < 8u; i += 1u) {
+    let at = lane_of_loops * 8u + i;
+    sums_of_loops[sums * 8u + i] = y[start + at / 16u * line + at % 16u];
+  }
+  return sums;
+}
 fn loops_store_staging(start: u32, sums: Sums, by_columns: bool, line: u32) {
   loops_look(start, line, 4u);
   for (var i = 0u; i < 8u; i += 1u) {
@@ -198,6 +206,10 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, panels ? "subgroupMatrixLoad<Left>(&x, " : "subgroupMatrixLoad<Left>(&x_tile, ", "loops_block(");
   replace_all(text, "subgroupMatrixLoad<Right>(&w_tile, ", "loops_block(");
   replace_all(text, "subgroupMatrixMultiplyAccumulate(", "loops_multiply(");
+  for (int i = 0; panels && i < 16; ++i) {
+    replace_all(text, fmt::format("c{}{} = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, ", i / 4, i % 4),
+                fmt::format("c{}{} = loops_scale(loops_sums_of_y({}u, ", i / 4, i % 4, i));
+  }
   replace_all(text, "subgroupMatrixScalarMultiply(", "loops_scale(");
   replace_all(text, "subgroupMatrixStore(&staging, ", "loops_store_staging(");
   replace_all(text, "subgroupMatrixStore(&y, ", "loops_store_y(");
@@ -292,6 +304,16 @@ TEST_P(MatMulPanelsInLoops, AreRight) {
     if (GetParam() != Product::Swiglu)
       expect_right_with_loops({GetParam(), Accumulate::Yes}, {320, 64, 64}, {3.0F, 1e5F, 1, precision});
   }
+}
+
+// Sums of medium begin with Y where all panels are there and the scales leave it in f32; else Y is added at the end.
+TEST_P(MatMulPanelsInLoops, AddToY) {
+  if (GetParam() == Product::Swiglu) return;  // never adds
+  const ProductKernel kernel{GetParam(), Accumulate::Yes};
+  for (const float scale : {1e-12F, 1e-3F, 1e3F}) {
+    expect_right_with_loops(kernel, {256, 64, 64}, {3.0F, scale, scale, MatMulPrecision::Medium});
+  }
+  expect_right_with_loops(kernel, {256, 64, 64}, {3.0F, 1, 1, MatMulPrecision::High});
 }
 
 TEST_P(MatMulPanelsInLoops, OfSumsInPartsAreRight) {
