@@ -1,7 +1,7 @@
 // A workgroup of four subgroups of 32 computes 256 x 64 values of Y, each subgroup 64 x 64 of them as 16 blocks of 16 x 16 that it keeps in
 // registers. X comes straight from its panels, whose blocks a subgroup reads in one piece; no other subgroup of the workgroup needs them.
-// The 64 columns of W are what all four share: STEP terms of them are rounded to f16 and put into workgroup memory, twice, so that one
-// barrier a step is enough. Both operands are fetched ahead: X by a block of 16 terms, W by a step.
+// The 64 columns of W are what all four share: STEP terms of them are rounded to f16 and put into workgroup memory. Where W's tile is there
+// twice (W_BUFFERS), one barrier a step is enough, else it takes two. Both operands are fetched ahead: X by a block of 16 terms, W by a step.
 //
 // With SPLIT a value of X is two halves, and one of W, if W_SPLIT: upper upper + upper lower + lower upper are added up.
 //
@@ -27,7 +27,7 @@ alias Left = subgroup_matrix_left<f16, 16, 16>;
 alias Right = subgroup_matrix_right<f16, 16, 16>;
 alias Sums = subgroup_matrix_result<f32, 16, 16>;
 
-var<workgroup> w_tile: array<f16, 2u * W_BUFFER>;
+var<workgroup> w_tile: array<f16, W_BUFFERS * W_BUFFER>;
 var<workgroup> staging: array<f32, 4u * BLOCK>;  // a block for each subgroup
 
 /// What a thread reads of W for a step.

@@ -1,5 +1,9 @@
 // The end of a step, and of the product: behind matmul_panels_terms.wgsl.
-    buffer = W_BUFFER - buffer;
+    if (W_BUFFERS == 1u) {
+      workgroupBarrier();
+    } else {
+      buffer = W_BUFFER - buffer;
+    }
     put_w(buffer, thread, w_next, w_factor);
     workgroupBarrier();
   }

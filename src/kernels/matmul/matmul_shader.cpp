@@ -143,6 +143,7 @@ std::string whole_tiles_line(bool whole) {
 
 /// Terms that a workgroup has in its workgroup memory at a time.
 int step_of(const Variant& variant) {
+  if (variant.long_steps) return 128;
   return (variant.precision == MatMulPrecision::High ? 16 : 32) * (variant.panels ? 2 : 1);
 }
 
@@ -164,6 +165,7 @@ std::string variant_name(const Variant& variant) {
   if (variant.precision != MatMulPrecision::Highest) {
     add(name_of(variant.precision));
     if (variant.panels) add("panels");
+    if (variant.long_steps) add("long_steps");
     if (!variant.panels && !variant.whole_tiles) add("edges");
   }
   if (variant.few_rows > 0) add(fmt::format("few_rows_{}", variant.few_rows));
@@ -219,6 +221,8 @@ device::webgpu::Dispatch units_shader_of(const Variant& variant) {
   dispatch.needs_subgroups = true;
   dispatch.needs_subgroup_matrix = true;
   if (variant.panels) {
+    const bool twice = variant.precision == MatMulPrecision::High;
+    dispatch.prelude += fmt::format("const W_BUFFERS: u32 = {}u;  // how often W's tile is there\n", twice ? 2 : 1);
     dispatch.sources = {w16 ? &matmul_panels_w16_bindings_wgsl : &matmul_panels_bindings_wgsl,
                         scale_of_w(w16),
                         &matmul_upper_half_wgsl,
