@@ -100,7 +100,7 @@ class Tuning:
         self.put_table(4)
         run = self.runs.train("tuned", RUN)
         differs(run, self.folder / "rule")
-        assert f"choices: {run / 'choices.json'}" in (run / "config.yaml").read_text()
+        assert "\nchoices: choices.json\n" in (run / "config.yaml").read_text()
         kept = json.loads((run / "choices.json").read_text())["choices"]
         assert kept and all(choice["take"] == "4" for choice in kept), kept
 
@@ -118,6 +118,17 @@ class Tuning:
         self.program.must("train", self.folder / "tuned" / "config.yaml", "-o", self.folder / "again", "-q")
         same_bytes(self.folder / "again", self.folder / "tuned", (10, STEPS))
 
+    def refuses_to_go_on_with_another_one(self):
+        run = self.folder / "killed"
+        own = (run / "choices.json").read_text()
+        state = json.loads((run / f"checkpoint-{STEPS}" / "trainer_state.json").read_text())
+        (run / "choices.json").write_text(own.replace('"take":"4"', '"take":"2"'))
+        done = self.program.run("train", "--resume", "-o", run, "--max-steps", STEPS + 1)
+        assert done.returncode == 1, done.stderr
+        for words in (f"was made with the table of choices {state['choices']}", "choices.json is table ", "--choices none"):
+            assert words in done.stderr, done.stderr
+        (run / "choices.json").write_text(own)
+
     def refuses_to_go_on_with_a_damaged_one(self):
         run = self.folder / "killed"
         (run / "choices.json").write_text("{")
@@ -126,17 +137,22 @@ class Tuning:
         (run / "choices.json").unlink()
         done = self.program.run("train", "--resume", "-o", run)
         assert done.returncode == 1 and "--choices none" in done.stderr, done.stderr
-        self.program.must("train", "--resume", "-o", run, "--choices", "none")
-        assert json.loads((run / "choices.json").read_text())["choices"] == []
+        for more in (("--choices", "none"), ()):  # said once, it holds
+            done = self.program.run("train", "--resume", "-o", run, *more)
+            assert done.returncode == 0 and "not with the very same bits" in done.stderr, done.stderr
+        assert "\nchoices: none\n" in (run / "config.yaml").read_text() and not (run / "choices.json").exists()
+        (run / "choices.json").write_text((self.folder / "tuned" / "choices.json").read_text())
+        done = self.program.run("train", "--resume", "-o", run)
+        assert done.returncode == 1 and "the settings say choices: none" in done.stderr, done.stderr
 
     def uses_none_in_a_run_that_began_without(self):
         run = self.folder / "rule"
-        (run / "choices.json").unlink()
+        assert not (run / "choices.json").exists()
         config = (run / "config.yaml").read_text()
         (run / "config.yaml").write_text("".join(line for line in config.splitlines(True) if not line.startswith("choices:")))
         shutil.rmtree(run / f"checkpoint-{STEPS}")
         self.runs.resume(run)
-        assert json.loads((run / "choices.json").read_text())["choices"] == []
+        assert "\nchoices: none\n" in (run / "config.yaml").read_text() and not (run / "choices.json").exists()
         differs(run, self.folder / "tuned")
         same_bytes(run, self.folder / "odd")
 
@@ -171,6 +187,7 @@ def main():
         checks.check("a run uses the user's table and keeps it", tuning.is_kept_in_a_run)
         checks.check("a run that goes on uses its own, to the very bits", tuning.is_used_to_the_end)
         checks.check("config.yaml repeats a run with its table", tuning.repeats_by_its_config)
+        checks.check("a run whose table was replaced by another is refused", tuning.refuses_to_go_on_with_another_one)
         checks.check("a run whose table is damaged is refused, and goes on without when told", tuning.refuses_to_go_on_with_a_damaged_one)
         checks.check("a run that began without a table uses none", tuning.uses_none_in_a_run_that_began_without)
         checks.check("a table is not what tune measures with", tuning.takes_no_table)

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "train/session.h"
+#include "train/run_files.h"
 
 #include <nlohmann/json.hpp>
 

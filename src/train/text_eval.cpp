@@ -6,7 +6,7 @@
 #include "base/mapped_file.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "train/prepare.h"
-#include "train/session.h"
+#include "train/run_files.h"
 #include "train/train_step.h"
 
 #include <nlohmann/json.hpp>
