@@ -206,6 +206,8 @@ int64_t host_base_bytes(device::Device& device) {
   constexpr int64_t kSmall = 256;
   measure_matmul_flops(device.stream(), kSmall);  // every worker has called BLAS, which keeps memory of its own
   device.trim();
+  // The search for a micro-batch has freed much, which the run's own buffers will take again.
+  release_freed_memory();
   return anonymous_resident_bytes();
 }
 
