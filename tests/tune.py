@@ -208,6 +208,17 @@ class Tuning:
         assert done.returncode == 1 and "takes no --output" in done.stderr, done.stderr
         assert mine.read_text(encoding="utf-8") == "my own words\n"
 
+    def warns_once_of_a_folder_in_its_place(self):
+        file = self.user_file()
+        whole = file.read_text()
+        file.unlink()
+        file.mkdir()
+        done = self.program.run("tune", "--device", "webgpu", *flags(MODEL))
+        assert done.returncode == 1 and "is a folder in the place of the table" in done.stderr, done.stderr
+        assert done.stderr.count("it is not used: athanor tune makes it anew") == 1, done.stderr
+        file.rmdir()
+        file.write_text(whole)
+
     def takes_no_table(self):
         done = self.program.run("tune", "--device", "webgpu", "--choices", "none")
         assert done.returncode == 1 and "--choices is for what uses a table" in done.stderr, done.stderr
@@ -246,6 +257,7 @@ def main():
         checks.check("a run whose table is damaged is refused, and goes on without when told", tuning.refuses_to_go_on_with_a_damaged_one)
         checks.check("a run that began without a table uses none", tuning.uses_none_in_a_run_that_began_without)
         checks.check("a table is not what tune measures with", tuning.takes_no_table)
+        checks.check("a folder in the table's place is named once", tuning.warns_once_of_a_folder_in_its_place)
         checks.check("a file that the user names is not removed", tuning.removes_no_file_of_the_user)
         checks.check("the user's table is forgotten", tuning.is_forgotten)
     checks.finish()

@@ -15,11 +15,13 @@
 #include "data/token_file.h"
 #include "nn/llama_config.h"
 #include "train/checkpoint.h"
+#include "train/run_files.h"
 #include "train/run_summary.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -197,9 +199,19 @@ Curve curve_of(std::string name, char mark, const std::vector<train::LossPoint>&
   return curve;
 }
 
-std::string optional_number(const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; }
+/// A loss, or another number of its size; what is no such number keeps its digits to itself.
+std::string number_text(double value) {
+  return std::abs(value) < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::string optional_number(const std::optional<double>& value) { return value ? number_text(*value) : "-"; }
+
+std::string last_loss(const std::vector<train::LossPoint>& curve) {
+  return curve.empty() ? "-" : number_text(curve.back().loss);
+}
 
 std::string duration(double seconds) {
+  if (!(seconds < 1e12)) return "-";  // of damaged lines
   const auto whole = static_cast<int64_t>(seconds);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
@@ -239,9 +251,8 @@ void print_run(const RunSummary& run) {
     print("  nothing was logged yet\n");
   } else {
     const auto best = run.best();
-    print("  loss {:.4f}, val_loss {}, best {}{}, bits per byte {}\n", run.train.back().loss,
-          run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss),
-          best ? fmt::format("{:.4f}", best->loss) : "-", best ? fmt::format(" at step {}", best->step) : "",
+    print("  loss {}, val_loss {}, best {}{}, bits per byte {}\n", last_loss(run.train), last_loss(run.validation),
+          best ? number_text(best->loss) : "-", best ? fmt::format(" at step {}", best->step) : "",
           optional_number(run.bits_per_byte));
     print("  {}, {:.0f} tok/s, {}\n", counted(run.trained_tokens, "token"), run.tokens_per_second,
           duration(run.seconds()));
@@ -319,15 +330,11 @@ void print_comparison(const std::vector<RunSummary>& runs) {
   for (const std::string& key : train::differing_settings(runs))
     table.add(key, [&](const RunSummary& run) { return value_of(run, key); });
   table.add("step", [](const RunSummary& run) { return fmt::format("{}", run.last_step()); });
-  table.add("loss", [](const RunSummary& run) {
-    return run.train.empty() ? "-" : fmt::format("{:.4f}", run.train.back().loss);
-  });
-  table.add("val_loss", [](const RunSummary& run) {
-    return run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss);
-  });
+  table.add("loss", [](const RunSummary& run) { return last_loss(run.train); });
+  table.add("val_loss", [](const RunSummary& run) { return last_loss(run.validation); });
   table.add("best val_loss", [](const RunSummary& run) {
     const auto best = run.best();
-    return best ? fmt::format("{:.4f} at {}", best->loss, best->step) : "-";
+    return best ? fmt::format("{} at {}", number_text(best->loss), best->step) : "-";
   });
   table.add("bits per byte", [](const RunSummary& run) { return optional_number(run.bits_per_byte); });
   table.add("trained tokens", [](const RunSummary& run) { return fmt::format("{}", run.trained_tokens); });
@@ -356,16 +363,19 @@ void compare_runs(const std::vector<RunSummary>& runs) {
 void show_run(const fs::path& path, bool json, const ProgressSink& progress) {
   const RunSummary run = train::read_run(path);
   const std::vector<DamagedCheckpoint> damaged = damaged_checkpoints(run, progress);
+  const std::string choices_fault = train::fault_of_choices(train::RunFolder(path));
   if (json) {
     ordered_json object = run_json(run);
     object["damaged_checkpoints"] = ordered_json::array();
     for (const DamagedCheckpoint& checkpoint : damaged)
       object["damaged_checkpoints"].push_back({{"step", checkpoint.step}, {"fault", checkpoint.fault}});
+    object["choices_fault"] = choices_fault.empty() ? ordered_json(nullptr) : ordered_json(choices_fault);
     write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
   print_run(run);
   warn_of_unread_lines(run);
+  if (!choices_fault.empty()) log_warning("{}", choices_fault);
   for (const DamagedCheckpoint& checkpoint : damaged)
     log_warning("checkpoint {} is damaged: {}; `athanor train --resume` passes it over", checkpoint.step,
                 checkpoint.fault);

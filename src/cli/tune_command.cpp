@@ -186,6 +186,8 @@ void check_output(const fs::path& path, bool is_named) {
       fail("{}; it is no table that tune may replace; name another file with -o", other.what());
     }
   } else {
+    check(!fs::is_directory(path), "{}: is a folder in the place of the table; remove it, or name a file with -o",
+          path.string());
     fs::create_directories(path.parent_path());
   }
   const AtomicFile can_be_written(path);
@@ -209,7 +211,7 @@ void run_tune(const TuneArguments& arguments, const ProgressSink& progress) {
   for (train::TrainSettings& settings : steps) train::pick_batch(*device, settings, 0);
   catch_interrupts();
   const train::TuneReport report =
-      train::tune(*device, steps, *train::known_choices(info), arguments.seconds, progress, interrupted);
+      train::tune(*device, steps, *kernels::choices_of(device->stream()), arguments.seconds, progress, interrupted);
   if (report.calls.empty() && report.was_interrupted) {
     log_warning("tune: interrupted before a call was measured; nothing is kept");
     throw Exit{kInterrupted};

@@ -114,6 +114,15 @@ void keep_choices(const RunFolder& run, TrainSettings& settings, const std::opti
   if (!is_there && !table->table.is_empty()) write_file(run.choices(), choices_text(*table));
 }
 
+std::string fault_of_choices(const RunFolder& run) {
+  try {
+    if (fs::exists(run.choices())) own_choices(run);
+    return "";
+  } catch (const Error& fault) {
+    return fault.what();
+  }
+}
+
 std::string config_of_run(const RunFolder& run, TrainSettings settings) {
   settings.choices = in_folder(run, settings.choices);
   for (std::string& line : settings.kernel) {
@@ -126,6 +135,10 @@ std::string config_of_run(const RunFolder& run, TrainSettings settings) {
 std::optional<SettingLayer> layer_of_run(const RunFolder& run) {
   if (!fs::exists(run.config())) return std::nullopt;
   SettingLayer layer = read_settings_file(run.config());
+  check(
+      !layer.empty(),
+      "{}: holds no settings; put the file back, as a checkpoint's trainer_state.json has its text under \"settings\"",
+      run.config().string());
   // An older version wrote paths from the working folder of its time.
   for (SettingValue& value : layer) {
     const bool names_table = value.key == "choices" && !value.values.front().empty() && value.values.front() != "none";

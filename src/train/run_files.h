@@ -35,11 +35,14 @@ void check_choices(const RunFolder& run, const TrainSettings& settings, device::
 void keep_choices(const RunFolder& run, TrainSettings& settings, const std::optional<ChoiceFile>& table,
                   bool has_begun);
 
+/// What is wrong with the run's copy, for which it cannot go on; empty when there is nothing, or no copy.
+std::string fault_of_choices(const RunFolder& run);
+
 /// The text of config.yaml.
 std::string config_of_run(const RunFolder& run, TrainSettings settings);
 
 /// For resuming: the run's own config.yaml, over which the settings file and flags are laid again. What it names of the run's files is
-/// taken from the run's folder. Nothing when there is none.
+/// taken from the run's folder. Nothing when there is none. Throws Error for a file that cannot be read or holds nothing.
 std::optional<SettingLayer> layer_of_run(const RunFolder& run);
 /// The settings that it gives.
 std::optional<TrainSettings> settings_of_run(const RunFolder& run);

@@ -54,7 +54,12 @@ void open_batch(TrainSettings& settings, const SettingLayer& layer) {
 
 void apply_layer(TrainSettings& settings, const SettingLayer& layer) {
   open_batch(settings, layer);
+  nn::LlamaConfig& model = settings.model_config;
+  // As many as query heads, whatever number a layer above says of these alone.
+  const bool is_ungrouped = model.num_key_value_heads == model.num_attention_heads;
   for (const SettingValue& value : layer) apply_setting(settings, value.key, value.values, value.source);
+  if (is_ungrouped && !names(layer, "model_config.num_key_value_heads"))
+    model.num_key_value_heads = model.num_attention_heads;
   if (settings.batch_tokens > 0 || !names(layer, "batch_tokens")) return;
   // Without a number of tokens nothing is picked.
   const TrainSettings defaults;
