@@ -69,7 +69,11 @@ std::optional<ChoiceFile> choices_of_run(const RunFolder& run, const TrainSettin
 }
 
 std::optional<ChoiceFile> use_choices(device::Device& device, std::optional<ChoiceFile> table) {
-  if (device.info().backend == device::Backend::Cpu) return table;
+  if (device.info().backend == device::Backend::Cpu) {
+    // Nothing to keep: settings that leave the table to the device still do so when they are repeated on a GPU.
+    if (table && table->table.is_empty()) return std::nullopt;
+    return table;
+  }
   if (table) {
     kernels::use_choices(device.stream(), std::make_shared<const device::ChoiceTable>(table->table));
     return table;

@@ -19,7 +19,7 @@ void keep_kernel_files(const RunFolder& run, TrainSettings& settings);
 /// the settings of a run that has begun name another table than its own.
 std::optional<ChoiceFile> choices_of_run(const RunFolder& run, const TrainSettings& settings, bool has_begun);
 
-/// Lets the device use the table, or where there is none its own, and gives back what is used; nothing on the CPU without a table.
+/// Lets the device use the table, or where there is none its own, and gives back what is used; nothing on the CPU without answers.
 std::optional<ChoiceFile> use_choices(device::Device& device, std::optional<ChoiceFile> table);
 
 /// digest_of what the device uses, as checkpoints record it; nothing on the CPU.
