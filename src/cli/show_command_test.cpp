@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include <cstdlib>
 #include "base/safetensors.h"
 #include "base/test_folder.h"
 

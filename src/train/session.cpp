@@ -11,6 +11,7 @@
 #include "train/memory_plan.h"
 #include "train/run_files.h"
 #include "train/schedule.h"
+#include "train/setting_error.h"
 #include "train/sizing.h"
 #include "train/step_profile.h"
 
@@ -208,10 +209,10 @@ void resolve_shape(device::Device& device, TrainSettings& settings, const Prepar
   if (data.is_from_text && settings.tokenizer.empty()) settings.vocab_size = model.vocab_size;
   complete_model(settings, data.tokenizer);
   if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
-  check(settings.max_length <= model.max_position_embeddings,
-        "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
-        "or lengthen the other",
-        settings.max_length, model.max_position_embeddings);
+  check_setting(settings.max_length <= model.max_position_embeddings,
+                "max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
+                "or lengthen the other",
+                settings.max_length, model.max_position_embeddings);
   // Text that makes no block is refused before anything is measured.
   const data::Loader loader(data.tokens, loader_options(settings, data));
   pick_batch(device, settings, loader.validation_blocks());

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "train/presets.h"
+#include "train/setting_error.h"
 
 #include <cstdlib>
 
@@ -29,9 +30,9 @@ const SettingValue* last_named(std::span<const SettingLayer> layers, std::string
 }
 
 SettingLayer lowest_layer(const TrainSettings& settings, std::string_view source = "train") {
-  check(settings.preset.empty() || settings.depth == 0,
-        "train: preset {} and depth {} both say how large the model is; give one of them", settings.preset,
-        settings.depth);
+  check_setting(settings.preset.empty() || settings.depth == 0,
+                "preset {} and depth {} both say how large the model is; give one of them", settings.preset,
+                settings.depth);
   if (!settings.preset.empty()) return preset_values(settings.preset, source);
   return settings.depth > 0 ? depth_values(settings.depth) : SettingLayer{};
 }
