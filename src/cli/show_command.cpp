@@ -9,6 +9,7 @@
 #include "base/safetensors.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
+#include "cli/comparison_table.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_chart.h"
@@ -268,58 +269,6 @@ std::string value_of(const RunSummary& run, const std::string& key) {
   }
   return "-";
 }
-
-/// The columns of a comparison: a name, and a value of each run. What does not fit the terminal beside each other follows below, with the
-/// names again.
-class ComparisonTable {
- public:
-  explicit ComparisonTable(const std::vector<RunSummary>& runs) : runs_(runs) {}
-
-  template <typename TextOf>
-  void add(const std::string& name, const TextOf& text_of) {
-    std::vector<std::string> values;
-    for (const RunSummary& run : runs_) values.push_back(text_of(run));
-    rows_.emplace_back(name, std::move(values));
-  }
-
-  void print(int columns) const {
-    const auto left = static_cast<size_t>(std::max(columns, kNarrowest)) - 1;
-    size_t name_width = 0;
-    size_t width = 1;
-    for (const auto& [name, values] : rows_) {
-      name_width = std::max(name_width, name.size());
-      for (const std::string& value : values) width = std::max(width, value.size());
-    }
-    // A value of a run has its place beside the name, however narrow the terminal is.
-    name_width = std::min(name_width, left - kGap - kLeastValue);
-    width = std::min({width, kWidest, left - kGap - name_width});
-    const size_t at_once = (left - name_width) / (width + kGap);
-    for (size_t begin = 0; begin < runs_.size(); begin += at_once) {
-      if (begin > 0) cli::print("\n");
-      print_part(begin, std::min(runs_.size(), begin + at_once), name_width, width);
-    }
-  }
-
- private:
-  static constexpr int kNarrowest = 32;
-  static constexpr size_t kLeastValue = 12;
-  static constexpr size_t kWidest = 18;
-  static constexpr size_t kGap = 2;
-
-  void print_part(size_t begin, size_t end, size_t name_width, size_t width) const {
-    for (const auto& [name, values] : rows_) {
-      // The end of a long name says more than its beginning.
-      std::string line =
-          fmt::format("{:<{}}", name.substr(name.size() - std::min(name.size(), name_width)), name_width);
-      for (size_t i = begin; i < end; ++i)
-        line += fmt::format("{:{}}{:>{}}", "", kGap, values[i].substr(0, width), width);
-      cli::print("{}\n", line);
-    }
-  }
-
-  const std::vector<RunSummary>& runs_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> rows_;
-};
 
 constexpr std::string_view kMarks = "ox+#@%&=";
 
