@@ -8,6 +8,7 @@
 #include "generate/kv_cache.h"
 #include "train/checkpoint_writer.h"
 #include "train/random_step.h"
+#include "train/setting_error.h"
 #include "train/sizing.h"
 
 #include <algorithm>
@@ -199,13 +200,15 @@ void check_memory(device::Device& device, const TrainSettings& settings, int64_t
                : fmt::format("not even one row of {} tokens fits; take a shorter --max-length or a smaller model{}",
                              settings.max_length,
                              settings.gradient_checkpointing ? "" : ", or try --gradient-checkpointing true");
-  fail("train: {}; {}; `athanor plan` shows what takes how much", why, what_fits);
+  throw SettingError(fmt::format("{}; {}; `athanor plan` shows what takes how much", why, what_fits));
 }
 
 int64_t host_base_bytes(device::Device& device) {
   constexpr int64_t kSmall = 256;
   measure_matmul_flops(device.stream(), kSmall);  // every worker has called BLAS, which keeps memory of its own
   device.trim();
+  // The search for a micro-batch has freed much, which the run's own buffers will take again.
+  release_freed_memory();
   return anonymous_resident_bytes();
 }
 
