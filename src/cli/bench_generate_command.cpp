@@ -39,6 +39,7 @@ nlohmann::ordered_json as_json(const generate::GenerateBench& bench, const Bench
   object["milliseconds_per_token"] = bench.seconds_per_token * 1e3;
   if (info.backend == device::Backend::WebGpu) {
     object["recording_milliseconds_per_token"] = bench.recording_seconds * 1e3;
+    object["submit_milliseconds_per_token"] = bench.submit_seconds * 1e3;
   }
   object["launches_per_token"] = bench.launches_per_token();
   object["launch_milliseconds_per_token"] = bench.launch_seconds_per_token() * 1e3;
@@ -79,7 +80,8 @@ void print_table(const generate::GenerateBench& bench, const BenchGenerateArgume
         bench.launches_per_token());
   // The CPU runs a launch when it is recorded.
   if (backend == device::Backend::WebGpu) {
-    print("  recording them on the host  {:>9.3f} ms\n", bench.recording_seconds * 1e3);
+    print("  recording them on the host  {:>9.3f} ms, and handing them in {:.3f} ms\n", bench.recording_seconds * 1e3,
+          bench.submit_seconds * 1e3);
   }
   print("\n{:<24} {:>9} {:>11} {:>12} {:>9}\n", "kernel", "launches", "ms a token", "us a launch", "GB/s");
   for (const device::KernelTime& kernel : bench.kernels) {

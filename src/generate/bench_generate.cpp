@@ -39,14 +39,20 @@ void feed_prompt(device::Stream& stream, Decoder& decoder, std::span<const uint3
   stream.wait();
 }
 
-/// One more token, while the one before is on its way; gives the seconds that the host worked.
-double run_token(device::Stream& stream, Decoder& decoder, DeviceTokens& tokens) {
+struct HostSeconds {
+  double recording = 0;
+  double submit = 0;
+};
+
+/// One more token, while the one before is on its way; gives the time that the host worked.
+HostSeconds run_token(device::Stream& stream, Decoder& decoder, DeviceTokens& tokens) {
   const double start = now_seconds();
   tokens.record(decoder.cache().length() + 1);
   const double recorded = now_seconds();
   stream.submit();
+  const double submitted = now_seconds();
   tokens.take();
-  return recorded - start;
+  return {recorded - start, submitted - recorded};
 }
 
 void measure_tokens(device::Stream& stream, Decoder& decoder, const GenerateBenchOptions& options,
@@ -58,15 +64,19 @@ void measure_tokens(device::Stream& stream, Decoder& decoder, const GenerateBenc
   for (int64_t i = 0; i < kWarmup; ++i) run_token(stream, decoder, tokens);
   std::vector<double> seconds;
   std::vector<double> recording;
+  std::vector<double> submit;
   double before = now_seconds();
   for (int64_t i = 0; i < options.tokens; ++i) {
-    recording.push_back(run_token(stream, decoder, tokens));
+    const HostSeconds host = run_token(stream, decoder, tokens);
+    recording.push_back(host.recording);
+    submit.push_back(host.submit);
     const double now = now_seconds();
     seconds.push_back(now - before);
     before = now;
   }
   bench.seconds_per_token = median(std::move(seconds));
   bench.recording_seconds = median(std::move(recording));
+  bench.submit_seconds = median(std::move(submit));
   tokens.take();
 
   stream.set_profiling(true);

@@ -14,10 +14,11 @@ struct GenerateBenchOptions {
 
 struct GenerateBench {
   int64_t num_weights = 0;
-  int64_t weight_bytes_per_token = 0;  // DecoderWeights::read_bytes_per_token
-  double prompt_seconds = 0;           // until the logits of its last token are there
-  double seconds_per_token = 0;        // by the clock, from one token on the host to the next: median
-  double recording_seconds = 0;        // of these the host's own work until a token is handed to the device: median
+  int64_t weight_bytes_per_token = 0;       // DecoderWeights::read_bytes_per_token
+  double prompt_seconds = 0;                // until the logits of its last token are there
+  double seconds_per_token = 0;             // by the clock, from one token on the host to the next: median
+  double recording_seconds = 0;             // of these the host's work until all launches are recorded: median
+  double submit_seconds = 0;                // and until the library has handed them to the driver: median
   std::vector<device::KernelTime> kernels;  // of `profiled_tokens` tokens, every launch timed by itself, slowest first
   int64_t profiled_tokens = 0;
   double copy_bytes_per_second = 0;  // read and written by a copy, measured here

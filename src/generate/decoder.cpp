@@ -1,4 +1,5 @@
-// nn::Llama's blocks without a tape. The sums are the same, in the same kernels but for the joined products.
+// nn::Llama's blocks without a tape. Of one token norms, gate and additions are part of the products around them; a prompt
+// takes a kernel for each, as training does.
 #include "generate/decoder.h"
 
 #include <cmath>
@@ -12,6 +13,9 @@
 #include "kernels/silu_gate/silu_gate.h"
 
 namespace athanor::generate {
+
+using kernels::Accumulate;
+using kernels::MatVecOperand;
 
 namespace {
 
@@ -77,31 +81,51 @@ void Decoder::feed_one(const device::Buffer& id) {
 void Decoder::run(const device::Buffer& ids, Activations& a) {
   check(a.rows <= cache_.capacity() - cache_.length(),
         "kv_cache: {} new tokens do not fit behind {} in a context of {}", a.rows, cache_.length(), cache_.capacity());
-  const int64_t columns = config().hidden_size;
-  kernels::embedding(stream_, {weights_.embed_tokens, ids, a.streams[0], a.rows, columns, config().vocab_size});
-  kernels::rms_norm(stream_,
-                    {a.streams[0], weights_.blocks.front().input_norm, a.normed, a.rows, columns, eps_of(config())});
+  kernels::embedding(stream_,
+                     {weights_.embed_tokens, ids, a.streams[0], a.rows, config().hidden_size, config().vocab_size});
+  joins(a) ? run_blocks_of_row() : run_blocks(a);
+  cache_.advance(a.rows);
+}
+
+void Decoder::run_blocks(Activations& a) const {
+  kernels::rms_norm(stream_, {a.streams[0], weights_.blocks.front().input_norm, a.normed, a.rows, config().hidden_size,
+                              eps_of(config())});
   const int64_t layers = config().num_hidden_layers;
   for (int64_t layer = 0; layer < layers; ++layer) {
     const DecoderBlock& block = weights_.blocks[static_cast<size_t>(layer)];
+    project(block.qkv, a, a.qkv);
     attend(layer, a);
+    product(stream_, a.mixed, block.o_proj, a.update, a.rows);
     add_and_norm(block.post_attention_norm, a);
     feed_forward(block, a);
     add_and_norm(layer + 1 < layers ? weights_.blocks[static_cast<size_t>(layer + 1)].input_norm : weights_.norm, a);
   }
-  cache_.advance(a.rows);
+}
+
+void Decoder::run_blocks_of_row() const {
+  const Activations& a = one_;
+  const device::Buffer& stream = a.streams[0];
+  const float eps = eps_of(config());
+  for (int64_t layer = 0; layer < config().num_hidden_layers; ++layer) {
+    const DecoderBlock& block = weights_.blocks[static_cast<size_t>(layer)];
+    product_of_row(stream_, MatVecOperand::RmsNorm, stream, block.input_norm, block.qkv.joined, a.qkv.joined,
+                   Accumulate::No, eps);
+    attend(layer, a);
+    product_of_row(stream_, MatVecOperand::Plain, a.mixed, {}, block.o_proj, stream, Accumulate::Yes);
+    product_of_row(stream_, MatVecOperand::RmsNorm, stream, block.post_attention_norm, block.gate_up.joined,
+                   a.gate_up.joined, Accumulate::No, eps);
+    product_of_row(stream_, MatVecOperand::Swiglu, a.gate_up.parts[0], a.gate_up.parts[1], block.down_proj, stream,
+                   Accumulate::Yes);
+  }
 }
 
 void Decoder::project(const JoinedWeights& weights, const Activations& a, const Activations::Parts& out) const {
-  if (out.joined) return product(stream_, a.normed, weights.joined, out.joined, a.rows);
   for (size_t i = 0; i < weights.parts.size(); ++i) {
     product(stream_, a.normed, weights.parts[i], out.parts[i], a.rows);
   }
 }
 
-void Decoder::attend(int64_t layer, Activations& a) const {
-  const DecoderBlock& block = weights_.blocks[static_cast<size_t>(layer)];
-  project(block.qkv, a, a.qkv);
+void Decoder::attend(int64_t layer, const Activations& a) const {
   kernels::RopeToCache rope;
   rope.q = a.qkv.parts[0];
   rope.k = a.qkv.parts[1];
@@ -131,7 +155,6 @@ void Decoder::attend(int64_t layer, Activations& a) const {
   attention.head_dim = rope.head_dim;
   attention.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(rope.head_dim)));
   kernels::attention_decode(stream_, attention);
-  product(stream_, a.mixed, block.o_proj, a.update, a.rows);
 }
 
 void Decoder::feed_forward(const DecoderBlock& block, Activations& a) const {
@@ -155,6 +178,10 @@ void Decoder::add_and_norm(const device::Buffer& weight, Activations& a) const {
 }
 
 void Decoder::run_head(const Activations& a) {
+  if (joins(a)) {
+    return product_of_row(stream_, MatVecOperand::RmsNorm, a.streams[0], weights_.norm, weights_.head, logits_,
+                          Accumulate::No, eps_of(config()));
+  }
   const int64_t bytes = config().hidden_size * 4;
   if (a.rows > 1) stream_.copy(a.normed.slice((a.rows - 1) * bytes, bytes), last_);
   product(stream_, a.rows > 1 ? last_ : a.normed, weights_.head, logits_, 1);

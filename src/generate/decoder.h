@@ -47,7 +47,7 @@ class Decoder {
     };
     int64_t rows;
     device::Buffer streams[2];  // (rows, C): the residual stream before and after an addition, in turn
-    device::Buffer normed;      // (rows, C)
+    device::Buffer normed;      // (rows, C); not used by one row of joined weights
     Parts qkv;
     device::Buffer rotated;  // (rows, H*D)
     device::Buffer mixed;    // (rows, H*D)
@@ -56,13 +56,20 @@ class Decoder {
     device::Buffer hidden;  // (rows, F); empty where the down projection makes it itself
   };
 
+  /// What was fed is in the cache afterwards.
   void run(const device::Buffer& ids, Activations& a);
-  void attend(int64_t layer, Activations& a) const;
+  /// Any rows and weights: a kernel for each step.
+  void run_blocks(Activations& a) const;
+  /// One row and joined weights: norms, gate and additions are part of the products.
+  void run_blocks_of_row() const;
+  /// Rotates q and k, puts k and v into the cache, and mixes values.
+  void attend(int64_t layer, const Activations& a) const;
   void feed_forward(const DecoderBlock& block, Activations& a) const;
   void project(const JoinedWeights& weights, const Activations& a, const Activations::Parts& out) const;
   /// The residual stream with what was added to it, and its norm.
   void add_and_norm(const device::Buffer& weight, Activations& a) const;
   void run_head(const Activations& a);
+  bool joins(const Activations& a) const { return static_cast<bool>(a.qkv.joined); }
 
   device::Stream& stream_;
   DecoderWeights weights_;

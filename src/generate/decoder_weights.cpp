@@ -51,15 +51,6 @@ class Uploader {
                          fitting_format(format_, inputs));
   }
 
-  /// The product with silu(gate) * up has a kernel of its own for weights as nn::Llama keeps them.
-  Weight down_projection(const std::string& name, int64_t inputs) const {
-    const std::vector<float> loaded = values(name);
-    const int64_t outputs = static_cast<int64_t>(loaded.size()) / inputs;
-    const WeightFormat format = fitting_format(format_, inputs);
-    if (format == WeightFormat::Q8_0) return upload_weight(stream_, loaded, outputs, inputs, format);
-    return upload_turned(stream_, loaded, outputs, inputs, format);
-  }
-
   JoinedWeights joined(std::initializer_list<std::string> names, int64_t inputs) const {
     std::vector<std::vector<float>> parts;
     for (const std::string& name : names) parts.push_back(values(name));
@@ -140,7 +131,7 @@ DecoderWeights upload_weights(device::Stream& stream, const nn::LlamaConfig& con
     block.o_proj = upload.matrix(upload.values(name("self_attn.o_proj")), config.num_attention_heads * config.head_dim);
     block.post_attention_norm = upload.norm(name("post_attention_layernorm"));
     block.gate_up = upload.joined({name("mlp.gate_proj"), name("mlp.up_proj")}, c);
-    block.down_proj = upload.down_projection(name("mlp.down_proj"), config.intermediate_size);
+    block.down_proj = upload.matrix(upload.values(name("mlp.down_proj")), config.intermediate_size);
   }
   weights.norm = upload.norm("model.norm.weight");
   return weights;

@@ -9,7 +9,6 @@
 #include "kernels/fp32_to_fp16/half.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_quantized/matmul_quantized.h"
-#include "nn/parameters.h"
 
 namespace athanor::generate {
 
@@ -61,13 +60,6 @@ device::Buffer upload_bytes(device::Stream& stream, std::span<const std::byte> b
   const device::Buffer buffer = stream.device().allocate(static_cast<int64_t>(bytes.size()), "weights");
   stream.upload(buffer, bytes);
   return buffer;
-}
-
-Weight upload(device::Stream& stream, std::span<const float> values, int64_t outputs, int64_t inputs,
-              WeightFormat format, Weight::Layout layout) {
-  std::vector<std::byte> bytes(static_cast<size_t>(weight_bytes(format, outputs, inputs)));
-  encode(values, format, bytes.data());
-  return {upload_bytes(stream, bytes), format, layout, inputs, outputs};
 }
 
 /// How many rows lie together so that the next ones start where a kernel can bind them, in W and in Y.
@@ -122,6 +114,25 @@ void product(device::Stream& stream, const device::Buffer& x, const Weight& weig
   weight.layout == Weight::Layout::OutIn ? kernels::matmul_t(stream, args) : kernels::matmul(stream, args);
 }
 
+void product_of_row(device::Stream& stream, kernels::MatVecOperand operand, const device::Buffer& x,
+                    const device::Buffer& factor, const Weight& weight, const device::Buffer& y,
+                    kernels::Accumulate accumulate, float eps) {
+  kernels::MatVec args;
+  args.x = x;
+  args.factor = factor;
+  args.w = weight.values;
+  args.y = y;
+  args.n = weight.outputs;
+  args.k = weight.inputs;
+  args.operand = operand;
+  args.weight = weight.format == WeightFormat::F32   ? kernels::MatVecWeight::F32
+                : weight.format == WeightFormat::F16 ? kernels::MatVecWeight::F16
+                                                     : kernels::MatVecWeight::Q8_0;
+  args.accumulate = accumulate;
+  args.eps = eps;
+  kernels::matvec(stream, args);
+}
+
 WeightFormat fitting_format(WeightFormat wanted, int64_t inputs) {
   return wanted == WeightFormat::Q8_0 && inputs % kBlockValues != 0 ? WeightFormat::F16 : wanted;
 }
@@ -132,13 +143,9 @@ int64_t weight_bytes(WeightFormat format, int64_t outputs, int64_t inputs) {
 
 Weight upload_weight(device::Stream& stream, std::span<const float> values, int64_t outputs, int64_t inputs,
                      WeightFormat format) {
-  return upload(stream, values, outputs, inputs, format, Weight::Layout::OutIn);
-}
-
-Weight upload_turned(device::Stream& stream, std::span<const float> values, int64_t outputs, int64_t inputs,
-                     WeightFormat format) {
-  check(format != WeightFormat::Q8_0, "weight: blocks of Q8_0 lie along the inputs; keep them as (outputs, inputs)");
-  return upload(stream, nn::transposed(values, outputs, inputs), outputs, inputs, format, Weight::Layout::InOut);
+  std::vector<std::byte> bytes(static_cast<size_t>(weight_bytes(format, outputs, inputs)));
+  encode(values, format, bytes.data());
+  return {upload_bytes(stream, bytes), format, Weight::Layout::OutIn, inputs, outputs};
 }
 
 JoinedWeights upload_joined(device::Stream& stream, std::span<const std::vector<float>> parts, int64_t inputs,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "kernels/matvec/matvec.h"
 
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,12 @@ struct Weight {
 void product(device::Stream& stream, const device::Buffer& x, const Weight& weight, const device::Buffer& y,
              int64_t rows);
 
+/// y (outputs) (+)= the operand of one row (kernels/matvec/matvec.h) @ the weight, which lies as OutIn.
+/// factor: the norm's weight, or up; empty for a plain x.
+void product_of_row(device::Stream& stream, kernels::MatVecOperand operand, const device::Buffer& x,
+                    const device::Buffer& factor, const Weight& weight, const device::Buffer& y,
+                    kernels::Accumulate accumulate, float eps = 0);
+
 /// Products that read the same X. One row of X takes `joined` where it is there: one launch, of which part i has the outputs from
 /// first_output[i] on; more rows take the parts.
 struct JoinedWeights {
@@ -52,10 +59,6 @@ int64_t weight_bytes(WeightFormat format, int64_t outputs, int64_t inputs);
 
 /// values: (outputs, inputs), rounded to nearest in the format.
 Weight upload_weight(device::Stream& stream, std::span<const float> values, int64_t outputs, int64_t inputs,
-                     WeightFormat format);
-
-/// The same values in the layout InOut; F32 or F16.
-Weight upload_turned(device::Stream& stream, std::span<const float> values, int64_t outputs, int64_t inputs,
                      WeightFormat format);
 
 /// parts: each (outputs, inputs) of the same inputs, in one buffer.
