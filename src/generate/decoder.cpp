@@ -9,6 +9,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm_residual/rms_norm_residual.h"
+#include "kernels/rope_attention_decode/rope_attention_decode.h"
 #include "kernels/rope_to_cache/rope_to_cache.h"
 #include "kernels/silu_gate/silu_gate.h"
 
@@ -43,7 +44,7 @@ Decoder::Activations::Activations(device::Stream& stream, const DecoderWeights& 
   for (device::Buffer& buffer : streams) buffer = make(config.hidden_size);
   normed = make(config.hidden_size);
   qkv = make_parts(block.qkv);
-  rotated = make(config.num_attention_heads * config.head_dim);
+  if (rows > 1) rotated = make(config.num_attention_heads * config.head_dim);
   mixed = make(config.num_attention_heads * config.head_dim);
   update = make(config.hidden_size);
   gate_up = make_parts(block.gate_up);
@@ -126,35 +127,22 @@ void Decoder::project(const JoinedWeights& weights, const Activations& a, const 
 }
 
 void Decoder::attend(int64_t layer, const Activations& a) const {
-  kernels::RopeToCache rope;
-  rope.q = a.qkv.parts[0];
-  rope.k = a.qkv.parts[1];
-  rope.v = a.qkv.parts[2];
-  rope.table = weights_.rope_table;
-  rope.rotated = a.rotated;
-  rope.k_cache = cache_.keys(layer);
-  rope.v_cache = cache_.values(layer);
-  rope.rows = a.rows;
-  rope.heads = config().num_attention_heads;
-  rope.kv_heads = config().num_key_value_heads;
-  rope.head_dim = config().head_dim;
-  rope.position = cache_.length();
-  rope.capacity = cache_.capacity();
-  kernels::rope_to_cache(stream_, rope);
-
-  kernels::AttentionDecode attention;
-  attention.q = a.rotated;
-  attention.k_cache = rope.k_cache;
-  attention.v_cache = rope.v_cache;
-  attention.out = a.mixed;
-  attention.rows = a.rows;
-  attention.position = rope.position;
-  attention.capacity = rope.capacity;
-  attention.heads = rope.heads;
-  attention.kv_heads = rope.kv_heads;
-  attention.head_dim = rope.head_dim;
-  attention.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(rope.head_dim)));
-  kernels::attention_decode(stream_, attention);
+  const nn::LlamaConfig& shape = config();
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim)));
+  const std::vector<device::Buffer>& qkv = a.qkv.parts;
+  const device::Buffer& keys = cache_.keys(layer);
+  const device::Buffer& values = cache_.values(layer);
+  if (a.rows == 1) {
+    kernels::rope_attention_decode(
+        stream_, {qkv[0], qkv[1], qkv[2], weights_.rope_table, keys, values, a.mixed, cache_.length(),
+                  cache_.capacity(), shape.num_attention_heads, shape.num_key_value_heads, shape.head_dim, scale});
+    return;
+  }
+  kernels::rope_to_cache(
+      stream_, {qkv[0], qkv[1], qkv[2], weights_.rope_table, a.rotated, keys, values, a.rows, shape.num_attention_heads,
+                shape.num_key_value_heads, shape.head_dim, cache_.length(), cache_.capacity()});
+  kernels::attention_decode(stream_, {a.rotated, keys, values, a.mixed, a.rows, cache_.length(), cache_.capacity(),
+                                      shape.num_attention_heads, shape.num_key_value_heads, shape.head_dim, scale});
 }
 
 void Decoder::feed_forward(const DecoderBlock& block, Activations& a) const {

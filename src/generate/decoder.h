@@ -49,7 +49,7 @@ class Decoder {
     device::Buffer streams[2];  // (rows, C): the residual stream before and after an addition, in turn
     device::Buffer normed;      // (rows, C); not used by one row of joined weights
     Parts qkv;
-    device::Buffer rotated;  // (rows, H*D)
+    device::Buffer rotated;  // (rows, H*D); empty for one row
     device::Buffer mixed;    // (rows, H*D)
     device::Buffer update;   // (rows, C)
     Parts gate_up;
