@@ -53,6 +53,8 @@ struct KernelLaunch {
   std::string kernel;
   double milliseconds = 0;
   KernelCost cost;
+  std::string pass;     // of a kernel that is several launches; empty: the main one
+  std::string variant;  // of its shader; empty on the CPU
 };
 
 /// All launches of one kernel since profiling began.

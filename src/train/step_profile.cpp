@@ -34,13 +34,16 @@ std::string chrome_trace(const std::vector<std::pair<int64_t, std::vector<device
     const double begin = now;
     for (const device::KernelLaunch& launch : launches) {
       const double microseconds = launch.milliseconds * 1e3;
+      ordered_json details = {{"flops", launch.cost.flops}, {"bytes", launch.cost.bytes}};
+      if (!launch.pass.empty()) details["pass"] = launch.pass;
+      if (!launch.variant.empty()) details["variant"] = launch.variant;
       events.push_back({{"name", launch.kernel},
                         {"ph", "X"},
                         {"pid", 1},
                         {"tid", kKernelRow},
                         {"ts", now},
                         {"dur", microseconds},
-                        {"args", {{"flops", launch.cost.flops}, {"bytes", launch.cost.bytes}}}});
+                        {"args", std::move(details)}});
       now += microseconds;
     }
     events.push_back({{"name", fmt::format("step {}", step)},

@@ -30,7 +30,7 @@ void Profiler::make_queries() {
 
 const WGPUPassTimestampWrites* Profiler::next_launch(const Dispatch& dispatch) {
   const auto index = static_cast<uint32_t>(2 * launches_.size());
-  launches_.push_back({dispatch.kernel, 0, dispatch.cost});
+  launches_.push_back({dispatch.kernel, 0, dispatch.cost, dispatch.pass, dispatch.variant});
   writes_.querySet = queries_.get();
   writes_.beginningOfPassWriteIndex = index;
   writes_.endOfPassWriteIndex = index + 1;
@@ -68,7 +68,7 @@ void Profiler::read_finished() {
 }
 
 void Profiler::add_wall_time(const Dispatch& dispatch, double milliseconds) {
-  finished_.push_back({dispatch.kernel, milliseconds, dispatch.cost});
+  finished_.push_back({dispatch.kernel, milliseconds, dispatch.cost, dispatch.pass, dispatch.variant});
 }
 
 std::vector<KernelLaunch> Profiler::take() {

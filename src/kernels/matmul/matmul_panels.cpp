@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kPanel = 64;       // rows; and what columns and terms are multiples of
 constexpr int64_t kLeastRows = 192;  // with fewer, half of a workgroup's subgroups and more would have nothing to do
-constexpr int64_t kThreads = 256;
+constexpr int64_t kTile = 32 * 64;        // values of a workgroup
+constexpr int64_t kTurnedTile = 64 * 64;  // likewise, of an operand that is turned
 
 int64_t panel_bytes(const ProductCall& call) {
   return x_matrix(call.kernel.product, call.size).count() * (call.precision == MatMulPrecision::High ? 4 : 2);
@@ -45,8 +46,7 @@ ProductCall with_panels(WebGpuStream& stream, const ProductCall& call) {
   if (call.up) dispatch.bindings.push_back(read(call.scales.up));
   dispatch.params = {to_u32(call.size.rows, kernel), to_u32(call.size.columns, kernel), to_u32(call.size.sum, kernel),
                      0};
-  const int64_t values_a_thread = is_at(call.kernel.product) ? 64 : 8;
-  dispatch.grid = stream.fold(ceil_div(values / values_a_thread, kThreads));
+  dispatch.grid = stream.fold(values / (is_at(call.kernel.product) ? kTurnedTile : kTile));
   dispatch.cost = {0, static_cast<double>(values * (call.up ? 8 : 4) + panel_bytes(call))};
   stream.dispatch(dispatch);
   return ready;

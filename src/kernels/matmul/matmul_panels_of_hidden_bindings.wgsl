@@ -6,7 +6,7 @@
 //   binding 4  read        gate_scales  [2] f32: a power of two (max_magnitude), and its inverse
 //   binding 5  read        up_scales    [2] f32
 //   binding 6  uniform     params       vec4<u32>: rows of Y, columns of Y, terms, 0
-// Grid: threads of 256 for each eight terms of a row, or sixteen of four rows, folded on x and y.
+// Grid: a workgroup for 32 rows of 64 terms, or for 64 rows where the operand is turned; folded on x and y.
 
 @group(0) @binding(0) var<storage, read> gate: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> up: array<vec4<f32>>;

@@ -4,7 +4,7 @@
 //   binding 2  read_write  inverse   [1] f32: what takes the scale of X back
 //   binding 3  read        x_scales  [2] f32: the power of two by which X is multiplied (max_magnitude), and its inverse
 //   binding 4  uniform     params    vec4<u32>: rows of Y, columns of Y, terms, 0
-// Grid: threads of 256 for each eight terms of a row, or sixteen of four rows, folded on x and y.
+// Grid: a workgroup for 32 rows of 64 terms, or for 64 rows where the operand is turned; folded on x and y.
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> panels: array<vec4<u32>>;
