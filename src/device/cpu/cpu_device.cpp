@@ -172,7 +172,7 @@ void CpuStreamImpl::set_profiling(bool on) {
 std::vector<KernelLaunch> CpuStreamImpl::take_launches() { return std::exchange(launches_, {}); }
 
 void CpuStreamImpl::record_time(std::string_view kernel, const KernelCost& cost, double milliseconds) {
-  launches_.push_back({std::string(kernel), milliseconds, cost});
+  launches_.push_back({std::string(kernel), milliseconds, cost, {}, {}});
 }
 
 }  // namespace

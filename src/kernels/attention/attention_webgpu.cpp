@@ -1,6 +1,7 @@
 // attention through WebGPU: a pipeline for every 32 of head width, long launches cut by work.
 #include "kernels/attention/attention_internal.h"
 #include "kernels/attention/soft_cap.h"
+#include "kernels/many_registers.h"
 #include "kernels/wgsl/attention.h"
 #include "kernels/wgsl/attention_backward_delta.h"
 #include "kernels/wgsl/attention_backward_kv.h"
@@ -54,7 +55,9 @@ Dispatch tile_dispatch(const TileKernel& names, std::string_view pass, const Att
 Binding first_key_or_any(const AttentionTiles& args) { return read(args.first_key ? args.first_key : args.q); }
 
 void dispatch_tiles(WebGpuStream& stream, const Dispatch& dispatch, int64_t groups, const device::KernelCost& cost) {
-  dispatch_groups(stream, dispatch, kFirstGroup, groups, cost, kAttentionFlopsPerLaunch);
+  // Of a large GPU's launches each would have hardly more workgroups than run at once.
+  const double speed = has_many_registers(stream) ? 8 : 1;
+  dispatch_groups(stream, dispatch, kFirstGroup, groups, cost, speed * kAttentionFlopsPerLaunch);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The matrix products through WebGPU: one launcher for the family, which cuts a call into pieces and gives each its variant.
+#include "kernels/many_registers.h"
 #include "kernels/matmul/matmul_choices.h"
 #include "kernels/matmul/matmul_internal.h"
 #include "kernels/matmul/matmul_panels.h"
@@ -162,11 +163,9 @@ void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call
 }
 
 /// How many workgroups of 128 threads with 128 sums each keep the adapter busy; 0 where those of 256 threads with 16 sums do better, as
-/// far as known. NVIDIA's processors have 65,536 registers: an H200 runs 396 such workgroups at once, three on each of 132, and reached
-/// 43 TFLOP/s instead of 34 (matmul_at_acc, 4096 x 4096 x 4096 in f32, 2026-11-30). Others are not measured.
-int64_t busy_wide_tiles(WebGpuStream& stream) {
-  return stream.device().info().name.find("NVIDIA") != std::string::npos ? 264 : 0;
-}
+/// far as known. An H200 runs 396 such workgroups at once, three on each of 132 processors, and reached 43 TFLOP/s instead of 34
+/// (matmul_at_acc, 4096 x 4096 x 4096 in f32, 2026-11-30).
+int64_t busy_wide_tiles(WebGpuStream& stream) { return has_many_registers(stream) ? 264 : 0; }
 
 }  // namespace
 
