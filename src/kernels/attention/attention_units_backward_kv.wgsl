@@ -129,7 +129,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     var d_next = fetch(d_start, first, thread);
     for (var query = first; query < end; query += COLUMNS) {
       put(0u, thread, q_next);
-      put(1u, thread, d_next);
+      put(SLOT, thread, d_next);
       if (thread < COLUMNS) {
         let brought = query_at(b, query + thread, head, known.delta);
         log_sum_exps[thread] = brought.log_sum_exp;
@@ -184,23 +184,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let v_factor = vec2<f32>(inverses[3], 1.0);
   let stride = params.kv_heads * params.head_dim;
   let at = (b * params.length + row) * stride + kv_head * params.head_dim;
-  subgroupMatrixStore(&staging, area, dk0, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dk1, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_K, area, lane, row, 0u, k_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dk2, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dk3, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_K, area, lane, row, 32u, k_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dv0, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dv1, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_V, area, lane, row, 0u, v_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dv2, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dv3, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_V, area, lane, row, 32u, v_factor, at, stride);
+  write_sums(D_K, dk0, dk1, area, lane, row, 0u, k_factor, at, stride);
+  write_sums(D_K, dk2, dk3, area, lane, row, 32u, k_factor, at, stride);
+  write_sums(D_V, dv0, dv1, area, lane, row, 0u, v_factor, at, stride);
+  write_sums(D_V, dv2, dv3, area, lane, row, 32u, v_factor, at, stride);
 }

@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var v_next = fetch(v_start, min(key, params.padded - COLUMNS), thread);
   for (; key < seen; key += COLUMNS) {
     put(0u, thread, k_next);
-    put(1u, thread, v_next);
+    put(SLOT, thread, v_next);
     workgroupBarrier();
     k_next = fetch(k_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
     v_next = fetch(v_start, min(key + COLUMNS, params.padded - COLUMNS), thread);
@@ -113,13 +113,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let factor = vec2<f32>(UP * inverses[3], inverses[2] * inverses[1] * params.scale);
   let stride = params.heads * params.head_dim;
   let at = (b * params.length + row) * stride + head * params.head_dim;
-  subgroupMatrixStore(&staging, area, o0, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, o1, false, S_LINE);
-  workgroupBarrier();
-  write_rows(0u, area, lane, row, 0u, factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, o2, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, o3, false, S_LINE);
-  workgroupBarrier();
-  write_rows(0u, area, lane, row, 32u, factor, at, stride);
+  write_sums(0u, o0, o1, area, lane, row, 0u, factor, at, stride);
+  write_sums(0u, o2, o3, area, lane, row, 32u, factor, at, stride);
 }
