@@ -21,14 +21,10 @@
 
 fn write(result: u32, at: u32, value: f32) { d_q[at] = value; }
 
-fn weights_at(at: vec4<u32>, i: u32, lane: u32, key: u32, position: u32, query: Query, back: vec3<f32>) -> vec4<f32> {
+// The weights p of columns columns_of(i), zero where the row does not see them.
+fn masked(p: vec4<f32>, i: u32, lane: u32, key: u32, position: u32, lowest: u32) -> vec4<f32> {
   let columns = vec4<u32>(key) + columns_of(i, lane);
-  let visible = (columns >= vec4<u32>(query.lowest)) & (columns <= vec4<u32>(position));
-  return weight_of(staged(at, i) * back.x * back.y * back.z, vec4<f32>(query.log_sum_exp), visible);
-}
-
-fn d_scores(at: vec4<u32>, i: u32, p: vec4<f32>, delta: f32) -> vec4<f32> {
-  return p * (staged(at, i) - vec4<f32>(delta)) * DOWN;
+  return select(vec4<f32>(0.0), p, (columns >= vec4<u32>(lowest)) & (columns <= vec4<u32>(position)));
 }
 
 @compute @workgroup_size(128)
@@ -50,6 +46,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let position = row + lane / 2u;               // this lane's row
   let known = scales();
   let query = query_at(b, position, head, known.delta);
+  let log_sum_exp = vec4<f32>(query.log_sum_exp);
+  let delta = vec4<f32>(query.delta);
   let k_start = params.k_start + kv_head * params.padded * VECTORS;
   let v_start = params.v_start + kv_head * params.padded * VECTORS;
   let q_place = ((b * params.heads + head) * params.padded + row) * WIDTH;
@@ -85,20 +83,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     subgroupMatrixStore(&staging, area, s0, false, S_LINE);
     subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
     workgroupBarrier();
-    let p0 = weights_at(s_at, 0u, lane, key, position, query, known.score);
-    let p1 = weights_at(s_at, 1u, lane, key, position, query, known.score);
-    let p2 = weights_at(s_at, 2u, lane, key, position, query, known.score);
-    let p3 = weights_at(s_at, 3u, lane, key, position, query, known.score);
+    var p0 = weights_of(s_at, 0u, known.score, log_sum_exp);
+    var p1 = weights_of(s_at, 1u, known.score, log_sum_exp);
+    var p2 = weights_of(s_at, 2u, known.score, log_sum_exp);
+    var p3 = weights_of(s_at, 3u, known.score, log_sum_exp);
+    if (key < query.lowest || key + COLUMNS - 1u > position) {
+      p0 = masked(p0, 0u, lane, key, position, query.lowest);
+      p1 = masked(p1, 1u, lane, key, position, query.lowest);
+      p2 = masked(p2, 2u, lane, key, position, query.lowest);
+      p3 = masked(p3, 3u, lane, key, position, query.lowest);
+    }
     let t0 = products(d0, d1, d2, d3, SLOT);
     let t1 = products(d0, d1, d2, d3, SLOT + 16u * LINE);
     workgroupBarrier();
     subgroupMatrixStore(&staging, area, t0, false, S_LINE);
     subgroupMatrixStore(&staging, area + 16u, t1, false, S_LINE);
     workgroupBarrier();
-    put_weights(p_at, 0u, d_scores(s_at, 0u, p0, query.delta));
-    put_weights(p_at, 1u, d_scores(s_at, 1u, p1, query.delta));
-    put_weights(p_at, 2u, d_scores(s_at, 2u, p2, query.delta));
-    put_weights(p_at, 3u, d_scores(s_at, 3u, p3, query.delta));
+    put_weights(p_at, 0u, d_scores_of(s_at, 0u, p0, delta));
+    put_weights(p_at, 1u, d_scores_of(s_at, 1u, p1, delta));
+    put_weights(p_at, 2u, d_scores_of(s_at, 2u, p2, delta));
+    put_weights(p_at, 3u, d_scores_of(s_at, 3u, p3, delta));
     workgroupBarrier();
     let w0 = subgroupMatrixLoad<Left>(&weights, p_area, false, P_LINE);
     let w1 = subgroupMatrixLoad<Left>(&weights, p_area + 16u, false, P_LINE);
