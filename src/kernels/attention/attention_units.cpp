@@ -157,7 +157,7 @@ void attention_backward_on_matrix_units(Stream& stream, const AttentionBackward&
   const int64_t row_tiles = padded_rows(args.length) / kRows * args.batch;
 
   // As in attention_webgpu.cpp: the two products that give the weights and their gradients are made twice.
-  Dispatch queries = units_dispatch(kKernel, "d_q", args, halves, 4, 2);
+  Dispatch queries = units_dispatch(kKernel, "d_q", args, halves, 2, 1);
   queries.sources.push_back(&attention_units_backward_wgsl);
   queries.sources.push_back(&attention_units_backward_q_wgsl);
   queries.bindings.push_back(read(statistics));

@@ -33,7 +33,7 @@ fn weights_of(at: vec4<u32>, i: u32, back: f32, log_sum_exp: vec4<f32>) -> vec4<
   return exp2(min(fma(staged(at, i), vec4<f32>(back), -log_sum_exp), vec4<f32>(20.0)));
 }
 
-// The gradients of four weights, from the staged products of d_out and v, times the weights.
-fn d_scores_of(at: vec4<u32>, i: u32, p: vec4<f32>, delta: vec4<f32>) -> vec4<f32> {
-  return p * fma(staged(at, i), vec4<f32>(DOWN), -delta);
+// The gradients of four weights, brought down, from the staged products of d_out and v.
+fn slopes_of(at: vec4<u32>, i: u32, delta: vec4<f32>) -> vec4<f32> {
+  return fma(staged(at, i), vec4<f32>(DOWN), -delta);
 }

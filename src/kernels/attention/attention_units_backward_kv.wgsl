@@ -88,7 +88,7 @@ fn masked(p: vec4<f32>, i: u32, lane: u32, key: u32, first_query: u32) -> vec4<f
 
 fn d_scores(at: vec4<u32>, i: u32, lane: u32, p: vec4<f32>) -> vec4<f32> {
   let c = columns_of(i, lane);
-  return d_scores_of(at, i, p, vec4<f32>(deltas[c.x], deltas[c.y], deltas[c.z], deltas[c.w]));
+  return p * slopes_of(at, i, vec4<f32>(deltas[c.x], deltas[c.y], deltas[c.z], deltas[c.w]));
 }
 
 @compute @workgroup_size(128)

@@ -196,6 +196,7 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, " = Sums();", " = loops_new();");
   // Where queued products are run: before their sums are stored, and before the weights or the tiles change.
   replace_all(text, "loops_store_staging(area, sa0", "loops_run();\n    loops_store_staging(area, sa0");
+  replace_all(text, "loops_store_staging(area, ta0", "loops_run();\n    loops_store_staging(area, ta0");
   replace_all(text, "loops_store_staging(area, s0", "loops_run();\n    loops_store_staging(area, s0");
   replace_all(text, "loops_store_staging(area, t0", "loops_run();\n    loops_store_staging(area, t0");
   replace_all(
