@@ -95,7 +95,14 @@ class KernelFiles:
         assert losses[0] and losses[0] == losses[1], losses
         kept = self.folder / "mine" / "kernels" / "rms_norm.wgsl"
         assert kept.read_text().endswith("// mine\n"), "the run does not hold its shader"
-        assert "kernels/rms_norm.wgsl" in (self.folder / "mine" / "config.yaml").read_text()
+        assert "rms_norm=kernels/rms_norm.wgsl" in (self.folder / "mine" / "config.yaml").read_text()
+        # A run that is moved takes its own shader along.
+        moved = (self.folder / "mine").rename(self.folder / "moved")
+        shader.unlink()
+        again = self.folder / "again"
+        self.program.must("-q", "train", moved / "config.yaml", "-o", again, env=self.environment)
+        assert (again / "kernels" / "rms_norm.wgsl").read_text().endswith("// mine\n")
+        self.program.must("-q", "train", "--resume", "-o", moved, "--max-steps", SHORT_RUN["max-steps"] + 1, env=self.environment)
         # A wrong one shows in the loss: it does run.
         wrong = self.file("wrong.wgsl", self.wgsl("rms_norm").replace("+ params.eps)", "+ 1.0 + params.eps)"))
         run = self.folder / "wrong"

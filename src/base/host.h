@@ -22,6 +22,8 @@ int64_t peak_resident_bytes();
 int64_t anonymous_resident_bytes();
 /// Its peak: VmHWM without the pages of files that are resident now; 0 when unknown.
 int64_t peak_anonymous_bytes();
+/// Gives memory that was freed, and that the C library keeps for later, back to the system, where the library can do that.
+void release_freed_memory();
 /// "Intel(R) Xeon(R) Processor"; empty when unknown.
 std::string cpu_name();
 /// Folder of the running executable.

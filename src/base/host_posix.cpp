@@ -7,6 +7,9 @@
 #include <mach-o/dyld.h>
 #include <sys/sysctl.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -136,6 +139,12 @@ int64_t anonymous_resident_bytes() { return status_bytes("RssAnon"); }
 int64_t peak_anonymous_bytes() {
   const int64_t peak = status_bytes("VmHWM");
   return peak == 0 ? 0 : std::max(status_bytes("RssAnon"), peak - status_bytes("RssFile") - status_bytes("RssShmem"));
+}
+
+void release_freed_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 std::string cpu_name() {

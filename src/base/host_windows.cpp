@@ -50,6 +50,8 @@ int64_t peak_resident_bytes() {
 int64_t anonymous_resident_bytes() { return 0; }
 int64_t peak_anonymous_bytes() { return 0; }
 
+void release_freed_memory() { HeapCompact(GetProcessHeap(), 0); }
+
 std::string cpu_name() {
   char name[256] = {};
   DWORD size_bytes = sizeof(name);

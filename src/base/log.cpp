@@ -15,6 +15,7 @@
 #include <cstdlib>
 
 #include "base/host.h"
+#include "base/printable.h"
 
 namespace athanor {
 namespace {
@@ -74,7 +75,7 @@ spdlog::logger& the_logger() {
 void set_log_level(LogLevel level) { the_logger().set_level(spdlog_level(level)); }
 
 void log_line(LogLevel level, std::string_view text) {
-  if (level != LogLevel::Off) the_logger().log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+  if (level != LogLevel::Off) the_logger().log(spdlog_level(level), printable(text));
 }
 
 }  // namespace athanor

@@ -3,6 +3,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "cli/bench_generate_command.h"
 #include "cli/bench_kernels_command.h"
 #include "cli/bench_settings.h"
 #include "cli/output.h"
@@ -99,6 +100,7 @@ void add_bench_command(CLI::App& app) {
       "Example:\n  athanor bench train --vocab-size 512 --model-config.hidden-size 256 --per-device-train-batch-size 4 "
       "--json");
   train->callback([arguments] { run_bench_train(*arguments); });
+  add_bench_generate_command(*bench);
   add_bench_kernels_command(*bench);
 }
 

@@ -9,16 +9,16 @@
 namespace athanor::cli {
 
 train::TrainSettings bench_settings(const SettingFlags& flags, std::string_view command) {
-  return bench_settings(flags.layer(), command);
+  return bench_settings(flags.layers(), command);
 }
 
-train::TrainSettings bench_settings(const train::SettingLayer& layer, std::string_view command) {
+train::TrainSettings bench_settings(std::span<const train::SettingLayer> layers, std::string_view command) {
   train::TrainSettings settings;
   settings.per_device_train_batch_size = 4;
   settings.model_config = {0, 256, 1024, 4, 4, 4, 0, 256};
   settings.model_config.tie_word_embeddings = true;
   settings.vocab_size = 512;
-  train::apply_layers(settings, {&layer, 1});
+  train::apply_layers(settings, layers);
   settings.model_config.vocab_size = settings.vocab_size;
   settings.model_config.complete(std::string(command));
   if (settings.max_length == 0) settings.max_length = settings.model_config.max_position_embeddings;

@@ -30,6 +30,7 @@
 #include "cli/tokenizer_command.h"
 #include "cli/train_command.h"
 #include "cli/tune_command.h"
+#include "train/setting_error.h"
 #include "train/settings.h"
 
 namespace athanor::cli {
@@ -76,14 +77,8 @@ std::string full_name(const CLI::App& command) {
                                          : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
-/// What a command refuses in the name of `train`, whose settings it shares, is said in its own.
-std::string in_own_name(const CLI::App& app, std::string what) {
-  constexpr std::string_view kTrain = "train: ";
-  const CLI::App& command = named_command(app);
-  if (command.get_parent() == nullptr || !what.starts_with(kTrain)) return what;
-  const std::string name = full_name(command).substr(app.get_name().size() + 1);
-  return what.replace(0, kTrain.size(), name + ": ");
-}
+/// The command's name without the program's.
+std::string own_name(const CLI::App& app) { return full_name(named_command(app)).substr(app.get_name().size() + 1); }
 
 int say_error(std::string_view what) {
   // A line of its own even when a library's message has several, behind what was printed.
@@ -160,8 +155,10 @@ int run_guarded(CLI::App& app, int argc, const char* const* argv) {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe) return kDone;
     return say_error(error.what());
+  } catch (const train::SettingError& error) {
+    return say_error(fmt::format("{}: {}", own_name(app), error.said()));
   } catch (const std::exception& error) {
-    return say_error(in_own_name(app, error.what()));
+    return say_error(error.what());
   }
 }
 

@@ -104,6 +104,7 @@ Results evaluate(const EvalArguments& arguments, device::Stream& stream, const g
   for (const std::string& path : arguments.tasks) tasks.push_back(train::read_choice_task(path));
 
   const generate::LoadedModel loaded = generate::load_model(stream, source);
+  arguments.options.validate(loaded.model.config().max_position_embeddings);
   const std::vector<uint32_t> before = before_texts(loaded);
   std::optional<data::TokenStream> training;
   if (!files.paths.empty()) training = train::training_tokens_of(run_of(source), loaded.tokenizer);

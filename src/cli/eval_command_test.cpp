@@ -169,7 +169,15 @@ TEST_F(EvalCommand, RefusesInOneLineWithOne) {
   const auto task = [&](const char* name, const char* line) {
     return std::vector<std::string>{"--task", folder_.put(name, std::string("\n") + line).string()};
   };
+  const std::vector<std::string> good = task("good.jsonl", R"({"question": "a", "choices": ["b", "c"], "answer": 0})");
+  const auto good_with = [&](const char* flag, const char* value) {
+    std::vector<std::string> line = good;
+    line.insert(line.end(), {flag, value});
+    return line;
+  };
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {good_with("--batch-size", "0"), "0 windows at once"},
+      {good_with("-c", "65"), "a context of 65 tokens, but the model's is 64"},
       {{}, "no text and no task"},
       {{text, "-c", "65"}, "a context of 65 tokens, but the model's is 64"},
       {{text, "-c", "-1"}, "a context of -1 tokens; pass 1 to 64, or 0 for the model's"},

@@ -26,6 +26,7 @@ struct GenerateSettings {
   std::string prompt_file;
   int64_t max_tokens = 256;
   int64_t context = 0;
+  std::string format = "f32";
   generate::SamplerOptions sampler;
   bool has_seed = false;
   bool parse_special = false;
@@ -56,6 +57,8 @@ void add_text_options(CLI::App& command, GenerateSettings& settings) {
       ->type_name("N");
   command.add_option("-c,--ctx-size", settings.context, "Tokens of prompt and text together; 0: the model's context")
       ->type_name("N");
+  command.add_option("--weight-format", settings.format, "Keep the weights in f32, f16 or q8_0 while generating")
+      ->type_name("NAME");
   command.add_flag("--parse-special", settings.parse_special,
                    "Text in the prompt that spells a special token becomes that token");
   command.add_flag("--no-display-prompt", settings.hides_prompt, "Print the new text only");
@@ -103,7 +106,7 @@ void say_model(const GenerateSettings& settings, const generate::ModelSource& so
   log_info("model: {}, checkpoint {}{} ({})", settings.model, *source.step, loss, source.reason);
 }
 
-std::vector<uint32_t> prompt_tokens(const GenerateSettings& settings, const generate::LoadedModel& loaded,
+std::vector<uint32_t> prompt_tokens(const GenerateSettings& settings, const generate::TextParts& loaded,
                                     std::string_view prompt) {
   std::vector<uint32_t> tokens = loaded.leading_tokens;
   loaded.tokenizer.encode_to(prompt, tokens, {settings.parse_special, 1});
@@ -168,6 +171,8 @@ std::string result_json(const GenerateSettings& settings, const generate::ModelS
 void run_generate(GenerateSettings& settings) {
   generate::check_options(settings.sampler);
   check(settings.max_tokens >= -1, "generate: -n {}: pass a number of tokens, or -1 for no bound", settings.max_tokens);
+  const std::optional<generate::WeightFormat> format = generate::weight_format_of(settings.format);
+  check(format.has_value(), "generate: --weight-format is \"{}\"; known are f32, f16 and q8_0", settings.format);
   const generate::ModelSource source = generate::find_model(settings.model, settings.checkpoint);
   const std::string prompt = read_prompt(settings);
   if (!settings.has_seed) settings.sampler.seed = std::random_device()();
@@ -175,10 +180,10 @@ void run_generate(GenerateSettings& settings) {
   const std::unique_ptr<device::Device> device = open_device_and_say(settings.device);
   device::Stream& stream = device->stream();
   say_model(settings, source);
-  const generate::LoadedModel loaded = generate::load_model(stream, source);
-  const nn::LlamaConfig& config = loaded.model.config();
+  const generate::LoadedDecoder loaded = generate::load_decoder(stream, source, *format);
+  const nn::LlamaConfig& config = loaded.weights.config;
   const std::vector<uint32_t> tokens = prompt_tokens(settings, loaded, prompt);
-  generate::Generator generator(stream, loaded.model, loaded.tokenizer,
+  generate::Generator generator(stream, loaded.weights, loaded.tokenizer,
                                 context_length(settings, config, tokens.size()));
 
   catch_interrupts();

@@ -59,6 +59,19 @@ TEST_F(GenerateCommand, TheSeedOnStderrWritesTheSameTextAgain) {
   EXPECT_NE(generate_json({"-n", "20", "--seed", "1"})["tokens"], generate_json({"-n", "20", "--seed", "2"})["tokens"]);
 }
 
+TEST_F(GenerateCommand, WeightsMayBeKeptInFewerBytes) {
+  const json whole = generate_json({"-p", "ROMEO:", "-n", "20", "--temp", "0"});
+  EXPECT_EQ(generate_json({"-p", "ROMEO:", "-n", "20", "--temp", "0", "--weight-format", "f32"})["tokens"],
+            whole["tokens"]);
+  for (const char* format : {"f16", "q8_0"}) {
+    EXPECT_EQ(generate_json({"-p", "ROMEO:", "-n", "20", "--temp", "0", "--weight-format", format})["tokens"].size(),
+              20U);
+  }
+  const Outcome outcome = generate({"--weight-format", "int8"});
+  EXPECT_EQ(outcome.code, kFailed);
+  EXPECT_NE(outcome.err.find("--weight-format is \"int8\"; known are f32, f16 and q8_0"), std::string::npos);
+}
+
 TEST_F(GenerateCommand, ReadsThePromptFromAFileLessItsLastNewline) {
   const std::string file = folder_.put("prompt.txt", "ROMEO:\n").string();
   EXPECT_EQ(generate({"-f", file, "-n", "3", "--temp", "0"}).out,

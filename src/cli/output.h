@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace athanor::cli {
 
 /// Writes the bytes as they are. Throws Exit{kDone} when the reader is gone, Error with the system's reason for anything else.
@@ -13,10 +15,10 @@ void write_output(std::string_view bytes);
 /// Hands what was written to the reader now; text that comes in pieces needs it. Throws as write_output does.
 void flush_output();
 
-/// write_output of formatted text.
+/// write_output of formatted text for people: control characters in it are written out (base/printable.h).
 template <typename... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
-  write_output(fmt::format(format, std::forward<Args>(args)...));
+  write_output(printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 }  // namespace athanor::cli

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/host.h"
+#include "base/printable.h"
 
 namespace athanor::cli {
 
@@ -24,7 +25,8 @@ class ProgressLine {
     if (!style_.clock) style_.clock = now_seconds;
   }
 
-  void show(std::string_view text) {
+  void show(std::string_view said) {
+    const std::string text = printable(said);
     if (text.empty()) {
       end();
     } else if (style_.redraws) {
@@ -37,7 +39,7 @@ class ProgressLine {
   }
 
  private:
-  void show_plain(std::string_view text) {
+  void show_plain(const std::string& text) {
     const double now = style_.clock();
     if (has_shown_ && now - last_shown_ < style_.plain_interval_seconds) {
       pending_ = text;

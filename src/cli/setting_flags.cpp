@@ -53,4 +53,10 @@ train::SettingLayer SettingFlags::layer() const {
   return layer;
 }
 
+std::vector<train::SettingLayer> SettingFlags::layers() const {
+  train::SettingLayer variables = train::environment_settings();
+  std::erase_if(variables, [&](const train::SettingValue& value) { return !given_->contains(value.key); });
+  return {std::move(variables), layer()};
+}
+
 }  // namespace athanor::cli

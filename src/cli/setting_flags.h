@@ -21,6 +21,8 @@ class SettingFlags {
   /// The flags that were given. Throws CLI::ValidationError for text that is no value of its flag at all, and Error for one outside the
   /// flag's range; both name the flag.
   train::SettingLayer layer() const;
+  /// What the variables say of these keys, and above it the flags that were given. Throws as layer() does.
+  std::vector<train::SettingLayer> layers() const;
 
  private:
   struct Given {

@@ -9,17 +9,20 @@
 #include "base/safetensors.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
+#include "cli/comparison_table.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_chart.h"
 #include "data/token_file.h"
 #include "nn/llama_config.h"
 #include "train/checkpoint.h"
+#include "train/run_files.h"
 #include "train/run_summary.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -197,9 +200,19 @@ Curve curve_of(std::string name, char mark, const std::vector<train::LossPoint>&
   return curve;
 }
 
-std::string optional_number(const std::optional<double>& value) { return value ? fmt::format("{:.4f}", *value) : "-"; }
+/// A loss, or another number of its size; what is no such number keeps its digits to itself.
+std::string number_text(double value) {
+  return std::abs(value) < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::string optional_number(const std::optional<double>& value) { return value ? number_text(*value) : "-"; }
+
+std::string last_loss(const std::vector<train::LossPoint>& curve) {
+  return curve.empty() ? "-" : number_text(curve.back().loss);
+}
 
 std::string duration(double seconds) {
+  if (!(seconds < 1e12)) return "-";  // of damaged lines
   const auto whole = static_cast<int64_t>(seconds);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
@@ -239,9 +252,8 @@ void print_run(const RunSummary& run) {
     print("  nothing was logged yet\n");
   } else {
     const auto best = run.best();
-    print("  loss {:.4f}, val_loss {}, best {}{}, bits per byte {}\n", run.train.back().loss,
-          run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss),
-          best ? fmt::format("{:.4f}", best->loss) : "-", best ? fmt::format(" at step {}", best->step) : "",
+    print("  loss {}, val_loss {}, best {}{}, bits per byte {}\n", last_loss(run.train), last_loss(run.validation),
+          best ? number_text(best->loss) : "-", best ? fmt::format(" at step {}", best->step) : "",
           optional_number(run.bits_per_byte));
     print("  {}, {:.0f} tok/s, {}\n", counted(run.trained_tokens, "token"), run.tokens_per_second,
           duration(run.seconds()));
@@ -258,58 +270,6 @@ std::string value_of(const RunSummary& run, const std::string& key) {
   return "-";
 }
 
-/// The columns of a comparison: a name, and a value of each run. What does not fit the terminal beside each other follows below, with the
-/// names again.
-class ComparisonTable {
- public:
-  explicit ComparisonTable(const std::vector<RunSummary>& runs) : runs_(runs) {}
-
-  template <typename TextOf>
-  void add(const std::string& name, const TextOf& text_of) {
-    std::vector<std::string> values;
-    for (const RunSummary& run : runs_) values.push_back(text_of(run));
-    rows_.emplace_back(name, std::move(values));
-  }
-
-  void print(int columns) const {
-    const auto left = static_cast<size_t>(std::max(columns, kNarrowest)) - 1;
-    size_t name_width = 0;
-    size_t width = 1;
-    for (const auto& [name, values] : rows_) {
-      name_width = std::max(name_width, name.size());
-      for (const std::string& value : values) width = std::max(width, value.size());
-    }
-    // A value of a run has its place beside the name, however narrow the terminal is.
-    name_width = std::min(name_width, left - kGap - kLeastValue);
-    width = std::min({width, kWidest, left - kGap - name_width});
-    const size_t at_once = (left - name_width) / (width + kGap);
-    for (size_t begin = 0; begin < runs_.size(); begin += at_once) {
-      if (begin > 0) cli::print("\n");
-      print_part(begin, std::min(runs_.size(), begin + at_once), name_width, width);
-    }
-  }
-
- private:
-  static constexpr int kNarrowest = 32;
-  static constexpr size_t kLeastValue = 12;
-  static constexpr size_t kWidest = 18;
-  static constexpr size_t kGap = 2;
-
-  void print_part(size_t begin, size_t end, size_t name_width, size_t width) const {
-    for (const auto& [name, values] : rows_) {
-      // The end of a long name says more than its beginning.
-      std::string line =
-          fmt::format("{:<{}}", name.substr(name.size() - std::min(name.size(), name_width)), name_width);
-      for (size_t i = begin; i < end; ++i)
-        line += fmt::format("{:{}}{:>{}}", "", kGap, values[i].substr(0, width), width);
-      cli::print("{}\n", line);
-    }
-  }
-
-  const std::vector<RunSummary>& runs_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> rows_;
-};
-
 constexpr std::string_view kMarks = "ox+#@%&=";
 
 void print_comparison(const std::vector<RunSummary>& runs) {
@@ -319,15 +279,11 @@ void print_comparison(const std::vector<RunSummary>& runs) {
   for (const std::string& key : train::differing_settings(runs))
     table.add(key, [&](const RunSummary& run) { return value_of(run, key); });
   table.add("step", [](const RunSummary& run) { return fmt::format("{}", run.last_step()); });
-  table.add("loss", [](const RunSummary& run) {
-    return run.train.empty() ? "-" : fmt::format("{:.4f}", run.train.back().loss);
-  });
-  table.add("val_loss", [](const RunSummary& run) {
-    return run.validation.empty() ? "-" : fmt::format("{:.4f}", run.validation.back().loss);
-  });
+  table.add("loss", [](const RunSummary& run) { return last_loss(run.train); });
+  table.add("val_loss", [](const RunSummary& run) { return last_loss(run.validation); });
   table.add("best val_loss", [](const RunSummary& run) {
     const auto best = run.best();
-    return best ? fmt::format("{:.4f} at {}", best->loss, best->step) : "-";
+    return best ? fmt::format("{} at {}", number_text(best->loss), best->step) : "-";
   });
   table.add("bits per byte", [](const RunSummary& run) { return optional_number(run.bits_per_byte); });
   table.add("trained tokens", [](const RunSummary& run) { return fmt::format("{}", run.trained_tokens); });
@@ -356,16 +312,19 @@ void compare_runs(const std::vector<RunSummary>& runs) {
 void show_run(const fs::path& path, bool json, const ProgressSink& progress) {
   const RunSummary run = train::read_run(path);
   const std::vector<DamagedCheckpoint> damaged = damaged_checkpoints(run, progress);
+  const std::string choices_fault = train::fault_of_choices(train::RunFolder(path));
   if (json) {
     ordered_json object = run_json(run);
     object["damaged_checkpoints"] = ordered_json::array();
     for (const DamagedCheckpoint& checkpoint : damaged)
       object["damaged_checkpoints"].push_back({{"step", checkpoint.step}, {"fault", checkpoint.fault}});
+    object["choices_fault"] = choices_fault.empty() ? ordered_json(nullptr) : ordered_json(choices_fault);
     write_output(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
   print_run(run);
   warn_of_unread_lines(run);
+  if (!choices_fault.empty()) log_warning("{}", choices_fault);
   for (const DamagedCheckpoint& checkpoint : damaged)
     log_warning("checkpoint {} is damaged: {}; `athanor train --resume` passes it over", checkpoint.step,
                 checkpoint.fault);

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/safetensors.h"
 #include "base/test_folder.h"
+
 #include "cli/exit_codes.h"
 #include "cli/run_for_test.h"
 #include "cli/text_chart.h"
@@ -141,6 +143,54 @@ TEST(ShowCommand, LeavesDamagedLinesOutAndSaysSo) {
   put_run(folder, "other", 3, 9, 1e-3);
   const Outcome compared = run_line({"show", (folder / "run").string(), (folder / "other").string()});
   EXPECT_NE(compared.err.find("2 lines of metrics.jsonl are damaged"), std::string::npos) << compared.err;
+}
+
+TEST(ShowCommand, DrawsLossesOfAnySize) {
+  const TestFolder folder;
+  put_run(folder, "run", 3, 10, 1e-3);
+  folder.put("run/metrics.jsonl",
+             "{\"step\": 1, \"loss\": 1e308, \"trained_tokens\": 1e300, \"tokens_per_second\": 1e-300}\n"
+             "{\"step\": 1, \"loss\": 1e308, \"val_loss\": -1e308, \"trained_tokens\": 18446744073709551615}\n"
+             "{\"step\": 9223372036854775807, \"loss\": 2, \"trained_tokens\": 9223372036854775807}\n");
+  const std::string run = (folder / "run").string();
+  for (const Outcome& outcome : {run_line({"show", run}), run_line({"show", run, run})}) {
+    EXPECT_EQ(outcome.code, kDone) << outcome.err;
+    for (const char* odd : {"nan", "inf", "0000000000", "-92233"})
+      EXPECT_EQ(outcome.out.find(odd), std::string::npos) << odd << "\n" << outcome.out;
+    EXPECT_NE(outcome.out.find("1e+308"), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(ShowCommand, NamesAConfigThatHoldsNothingAndADamagedTable) {
+  const TestFolder folder;
+  put_run(folder, "run", 3, 10, 1e-3);
+  folder.put("run/choices.json", "{");
+  const std::string run = (folder / "run").string();
+  const Outcome outcome = run_line({"show", run});
+  EXPECT_EQ(outcome.code, kDone);
+  EXPECT_NE(outcome.err.find("choices.json: is no JSON"), std::string::npos) << outcome.err;
+  const json object = json::parse(run_line({"show", run, "--json"}).out);
+  EXPECT_NE(object["choices_fault"].get<std::string>().find("is no JSON"), std::string::npos);
+  folder.put("run/config.yaml", "# nothing\n");
+  const Outcome empty = run_line({"show", run});
+  EXPECT_EQ(empty.code, kFailed);
+  EXPECT_NE(empty.err.find("config.yaml: holds no settings"), std::string::npos) << empty.err;
+}
+
+TEST(ShowCommand, WritesControlCharactersOut) {
+  const TestFolder folder;
+  put_run(folder, "red", 3, 10, 1e-3);
+  put_run(folder, "plain", 3, 10, 1e-3);
+  folder.put("red/config.yaml", "data: [\"\\e[31mred\"]\n");
+  const Outcome compared = run_line({"show", (folder / "red").string(), (folder / "plain").string()});
+  EXPECT_EQ(compared.code, kDone) << compared.err;
+  EXPECT_EQ(compared.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(compared.out.find("\\x1b[31mred"), std::string::npos) << compared.out;
+  setenv("ATHANOR_\x1b[31mSEED", "1", 1);
+  const Outcome warned = run_line({"show", (folder / "plain").string()});
+  unsetenv("ATHANOR_\x1b[31mSEED");
+  EXPECT_EQ(warned.err.find('\x1b'), std::string::npos);
+  EXPECT_NE(warned.err.find("$ATHANOR_\\x1b[31mSEED is not known"), std::string::npos) << warned.err;
 }
 
 TEST(ShowCommand, ListsModelsTokensAndTensors) {

@@ -21,20 +21,22 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+  /// Halves, since the difference of two values may be no number.
+  double share(double value) const { return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5; }
 };
 
 /// The mean of the points of each column; NaN where there is none.
 std::vector<double> by_column(const Curve& curve, const Range& x, int columns) {
-  std::vector<double> sums(static_cast<size_t>(columns), 0);
-  std::vector<int64_t> counts(sums.size(), 0);
+  std::vector<double> means(static_cast<size_t>(columns), 0);
+  std::vector<int64_t> counts(means.size(), 0);
+  const auto column_of = [&](double at) { return static_cast<size_t>(std::lround(x.share(at) * (columns - 1))); };
+  for (const auto& [at, value] : curve.points) counts[column_of(at)] += 1;
   for (const auto& [at, value] : curve.points) {
-    const auto column = static_cast<size_t>(std::lround(x.share(at) * (columns - 1)));
-    sums[column] += value;
-    counts[column] += 1;
+    const size_t column = column_of(at);
+    means[column] += value / static_cast<double>(counts[column]);  // a sum of large values would be infinite
   }
-  for (size_t i = 0; i < sums.size(); ++i) sums[i] = counts[i] > 0 ? sums[i] / static_cast<double>(counts[i]) : kNone;
-  return sums;
+  for (size_t i = 0; i < means.size(); ++i) means[i] = counts[i] > 0 ? means[i] : kNone;
+  return means;
 }
 
 /// Up to where the chart reaches: a twentieth of the columns may lie above.
@@ -80,7 +82,7 @@ std::string text_chart(const std::vector<Curve>& curves, int width, int height) 
   for (int line = 0; line < height; ++line) {
     // Of values that are all one, the one line that they lie on.
     const bool has_label = line == height / 2 || (y.high > y.low && (line == 0 || line == height - 1));
-    const double value = y.high - (y.high - y.low) * line / std::max(1, height - 1);
+    const double value = std::lerp(y.high, y.low, static_cast<double>(line) / std::max(1, height - 1));
     std::string& drawn = lines[static_cast<size_t>(line)];
     drawn.erase(drawn.find_last_not_of(' ') + 1);
     chart += has_label ? fmt::format("{:>{}.4g} |", value, kLabel) : fmt::format("{:>{}} |", "", kLabel);

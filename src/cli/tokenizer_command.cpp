@@ -122,7 +122,7 @@ void show(const CodeOptions& options) {
   }
   if (parts.added.size() > kMostShown)
     out += fmt::format("  and {} more added tokens (--json lists all)\n", parts.added.size() - kMostShown);
-  write_output(out);
+  print("{}", out);
 }
 
 void add_train(CLI::App& parent) {

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/setting_flags.h"
 #include "cli/train_inputs.h"
+#include "train/run_files.h"
 #include "train/session.h"
 
 #include <fmt/ranges.h>

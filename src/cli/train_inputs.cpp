@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "train/setting_error.h"
 
 #include <fmt/ranges.h>
 
@@ -32,9 +33,10 @@ train::TrainSettings settings_of(const std::vector<std::string>& inputs, const S
   const auto says = [&](std::string_view key) {
     return std::any_of(line.begin(), line.end(), [&](const train::SettingValue& value) { return value.key == key; });
   };
-  check(!says("minutes") || !says("max_steps"), "train: --minutes and --max-steps both say how long; give one of them");
-  check(!says("minutes") || !of_run,
-        "train: a run that goes on knows its steps; pass --max-steps instead of --minutes");
+  train::check_setting(!says("minutes") || !says("max_steps"),
+                       "--minutes and --max-steps both say how long; give one of them");
+  train::check_setting(!says("minutes") || !of_run,
+                       "a run that goes on knows its steps; pass --max-steps instead of --minutes");
   if (!data.empty()) line.insert(line.begin(), {"data", data, "INPUT"});
   layers.push_back(std::move(line));
   train::TrainSettings settings;

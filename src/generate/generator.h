@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "data/tokenizer.h"
-#include "generate/kv_cache.h"
+#include "generate/decoder.h"
 #include "generate/sampler.h"
-#include "nn/llama.h"
 
 namespace athanor::generate {
 
@@ -44,28 +43,31 @@ struct GenerateResult {
 /// Receives a piece of text as soon as its characters are complete; may be empty.
 using TextFunction = std::function<void(std::string_view)>;
 
-/// Uses the model and its stream; both must outlive it. One text at a time.
+/// Uses the stream, which must outlive it. One text at a time.
 class Generator {
  public:
   /// context_length: positions kept, at most the model's max_position_embeddings; 0: all of those. Throws Error for more, and for
   /// a tokenizer with more ids than the model.
+  Generator(device::Stream& stream, DecoderWeights weights, data::Tokenizer tokenizer, int64_t context_length = 0);
+  /// Reads the model's weights where they lie: it must outlive the generator.
   Generator(device::Stream& stream, const nn::Llama& model, data::Tokenizer tokenizer, int64_t context_length = 0);
 
-  int64_t context_length() const { return cache_.capacity(); }
+  int64_t context_length() const { return decoder_.cache().capacity(); }
 
-  /// Throws Error for an empty prompt, one that is longer than the context (with both numbers), and logits that are not numbers.
+  /// Throws Error for an empty prompt, one that is longer than the context (with both numbers), and logits that are not numbers: those
+  /// behind the prompt are looked at, and those of the last token.
   GenerateResult generate(std::span<const uint32_t> prompt, const GenerateOptions& options,
                           const TextFunction& on_text = {});
 
  private:
+  void check_request(std::span<const uint32_t> prompt, const GenerateOptions& options) const;
   bool feed_prompt(std::span<const uint32_t> prompt, const GenerateOptions& options);
-  void feed(std::span<const uint32_t> ids, bool wants_logits);
+  void write(std::vector<uint32_t> text, const GenerateOptions& options, GenerateResult& result,
+             const TextFunction& on_text);
 
   device::Stream& stream_;
-  const nn::Llama& model_;
   data::Tokenizer tokenizer_;
-  KvCache cache_;
-  std::vector<float> logits_;  // (V) of the last token fed
+  Decoder decoder_;
 };
 
 }  // namespace athanor::generate

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "base/expect_error.h"
+#include "device/read_back.h"
 #include "generate/test_model.h"
+#include "generate/token_source.h"
 #include "test_device.h"
 
 namespace athanor::generate {
@@ -192,13 +196,60 @@ TEST(KvCache, CountsItsPositions) {
   EXPECT_ERROR(cache.truncate(4), "cannot be cut to 4 positions");
 }
 
-TEST(KvCache, RefusesRowsThatDoNotFit) {
-  device::Stream& stream = testing::stream();
-  const nn::Llama model = test_model(stream);
-  KvCache cache(stream, model.config(), 4);
-  const std::vector<uint32_t> tokens = some_tokens(5);
-  EXPECT_ERROR(model.hidden({stream}, tokens, {1, 5, 0}, cache.attention()),
-               "5 new tokens do not fit behind 0 in a context of 4");
+TEST_F(GeneratorTest, ARepeatPenaltyIsHeededAndTheSameSeedStillWritesTheSameText) {
+  Generator generator(stream_, model_, tokenizer_);
+  GenerateOptions options = greedy(30);
+  const std::vector<uint32_t> plain = generator.generate(prompt_, options).tokens;
+  options.sampler.repeat_penalty = 50;
+  options.sampler.repeat_last_n = -1;
+  const std::vector<uint32_t> first = generator.generate(prompt_, options).tokens;
+  EXPECT_EQ(generator.generate(prompt_, options).tokens, first);
+  const std::set<uint32_t> different(first.begin(), first.end());
+  EXPECT_GT(different.size(), std::set<uint32_t>(plain.begin(), plain.end()).size());
+}
+
+TEST_F(GeneratorTest, TokensDrawnOnTheDeviceAreThoseOfTheHostsSampler) {
+  SamplerOptions options;
+  options.seed = 3;
+  options.temperature = 1.5F;
+  Decoder on_device(stream_, weights_where_they_lie(model_));
+  Decoder on_host(stream_, weights_where_they_lie(model_));
+  on_device.feed(prompt_, Decoder::Logits::OfTheLast);
+  on_host.feed(prompt_, Decoder::Logits::OfTheLast);
+  DeviceTokens device_tokens(stream_, on_device, options, 257);
+  HostTokens host_tokens(stream_, on_host, options, 257);
+  std::vector<uint32_t> text = prompt_;
+  for (int i = 0; i < 30; ++i) {
+    const auto position = static_cast<int64_t>(text.size());
+    device_tokens.ask(position);
+    host_tokens.ask(position);
+    const uint32_t token = device_tokens.take(text);
+    ASSERT_EQ(token, host_tokens.take(text)) << i;
+    text.push_back(token);
+  }
+}
+
+TEST_F(GeneratorTest, LogitsThatAreNoNumbersAreAnError) {
+  const std::vector<float> broken(36, std::numeric_limits<float>::quiet_NaN());
+  stream_.upload(model_.parameters().at("model.norm.weight").buffer(), std::as_bytes(std::span(broken)));
+  Generator generator(stream_, model_, tokenizer_);
+  EXPECT_ERROR(generator.generate(prompt_, greedy(3)), "the logit of token 0 is");
+}
+
+TEST_F(GeneratorTest, ASteadyTokenTakesNoMemoryAndBringsBackFourBytes) {
+  Decoder decoder(stream_, weights_where_they_lie(model_));
+  DeviceTokens tokens(stream_, decoder, greedy(0).sampler, 257);
+  decoder.feed(prompt_, Decoder::Logits::OfTheLast);
+  const auto next = [&] {
+    tokens.ask(decoder.cache().length() + 1);
+    tokens.take();
+  };
+  for (int i = 0; i < 3; ++i) next();
+  const int64_t allocations = stream_.device().memory().allocations;
+  const int64_t read_back = device::read_back_bytes(stream_);
+  for (int i = 0; i < 10; ++i) next();
+  EXPECT_EQ(stream_.device().memory().allocations, allocations);
+  EXPECT_EQ(device::read_back_bytes(stream_) - read_back, 40);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "nn/llama.h"
+#include "device/device.h"
+#include "nn/llama_config.h"
 
 namespace athanor::generate {
 
@@ -23,14 +24,11 @@ class KvCache {
   void advance(int64_t rows);
   int64_t size_bytes() const;
 
-  /// For Llama::hidden: writes the new rows' keys and values behind length() and attends to all that is kept. One sequence; the
-  /// cache must outlive the function. Throws Error when the rows do not fit. The caller advances when all layers are through.
-  nn::AttentionFunction attention();
+  /// (capacity, Hkv*D) of a layer: kernels write the new rows behind length().
+  const device::Buffer& keys(int64_t layer) const { return layers_[static_cast<size_t>(layer)].k; }
+  const device::Buffer& values(int64_t layer) const { return layers_[static_cast<size_t>(layer)].v; }
 
  private:
-  tensor::Tensor attend(const tensor::Context& context, int64_t layer, const tensor::Tensor& q, const tensor::Tensor& k,
-                        const tensor::Tensor& v) const;
-
   struct Layer {
     device::Buffer k;  // (capacity, Hkv*D)
     device::Buffer v;  // (capacity, Hkv*D)
@@ -38,9 +36,6 @@ class KvCache {
 
   int64_t capacity_ = 0;
   int64_t length_ = 0;
-  int64_t heads_ = 0;
-  int64_t kv_heads_ = 0;
-  int64_t head_dim_ = 0;
   std::vector<Layer> layers_;
 };
 

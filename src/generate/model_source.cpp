@@ -229,6 +229,23 @@ void name_average(const fs::path& folder) {
            decay->get<double>());
 }
 
+/// Everything but the weights, checked.
+TextParts read_text_parts(const fs::path& folder) {
+  check_hashes(folder);
+  name_average(folder);
+  const fs::path tokenizer_path = folder / "tokenizer.json";
+  check(fs::exists(tokenizer_path), "{}: is missing; a model folder holds the tokenizer that it was trained with",
+        tokenizer_path.string());
+  data::Tokenizer tokenizer = data::Tokenizer::load(tokenizer_path);
+  const nn::LlamaConfig config = nn::config_in(folder);
+  check(tokenizer.vocab_size() <= config.vocab_size,
+        "{}: has {} ids but config.json gives the model {}; they are of two models", tokenizer_path.string(),
+        tokenizer.vocab_size(), config.vocab_size);
+  std::vector<uint32_t> end_tokens = end_tokens_of(folder, config, tokenizer);
+  std::vector<uint32_t> leading_tokens = leading_tokens_of(folder, tokenizer);
+  return {std::move(tokenizer), std::move(end_tokens), std::move(leading_tokens)};
+}
+
 }  // namespace
 
 ModelSource find_model(const fs::path& path, std::string_view checkpoint) {
@@ -252,19 +269,14 @@ ModelSource find_model(const fs::path& path, std::string_view checkpoint) {
 }
 
 LoadedModel load_model(device::Stream& stream, const ModelSource& source) {
-  check_hashes(source.folder);
-  name_average(source.folder);
-  const fs::path tokenizer_path = source.folder / "tokenizer.json";
-  check(fs::exists(tokenizer_path), "{}: is missing; a model folder holds the tokenizer that it was trained with",
-        tokenizer_path.string());
-  data::Tokenizer tokenizer = data::Tokenizer::load(tokenizer_path);
-  nn::Llama model = nn::load_model(stream, source.folder, nn::Trained::No);
-  check(tokenizer.vocab_size() <= model.config().vocab_size,
-        "{}: has {} ids but config.json gives the model {}; they are of two models", tokenizer_path.string(),
-        tokenizer.vocab_size(), model.config().vocab_size);
-  std::vector<uint32_t> end_tokens = end_tokens_of(source.folder, model.config(), tokenizer);
-  std::vector<uint32_t> leading_tokens = leading_tokens_of(source.folder, tokenizer);
-  return {std::move(model), std::move(tokenizer), std::move(end_tokens), std::move(leading_tokens)};
+  TextParts text = read_text_parts(source.folder);
+  return {std::move(text), nn::load_model(stream, source.folder, nn::Trained::No)};
+}
+
+LoadedDecoder load_decoder(device::Stream& stream, const ModelSource& source, WeightFormat format) {
+  TextParts text = read_text_parts(source.folder);
+  const nn::LlamaConfig config = nn::config_in(source.folder);
+  return {std::move(text), upload_weights(stream, config, nn::weights_in(config, source.folder), format)};
 }
 
 }  // namespace athanor::generate

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/tokenizer.h"
+#include "generate/decoder_weights.h"
 #include "nn/llama.h"
 
 namespace athanor::generate {
@@ -27,15 +28,26 @@ struct ModelSource {
 /// asked for of what is no run.
 ModelSource find_model(const std::filesystem::path& path, std::string_view checkpoint = {});
 
-struct LoadedModel {
-  nn::Llama model;
+/// What a model folder holds beside the weights.
+struct TextParts {
   data::Tokenizer tokenizer;
   std::vector<uint32_t> end_tokens;  // any of them ends a text
   std::vector<uint32_t>
       leading_tokens;  // what the tokenizer's files put before every text: none, or a begin-of-text token
 };
 
+struct LoadedModel : TextParts {
+  nn::Llama model;
+};
+
 /// Reads the folder. Where trainer_state.json keeps hashes, the files that are read must match them. Throws Error naming the file.
 LoadedModel load_model(device::Stream& stream, const ModelSource& source);
+
+struct LoadedDecoder : TextParts {
+  DecoderWeights weights;
+};
+
+/// The same for generation alone, with the weights in this format from the start.
+LoadedDecoder load_decoder(device::Stream& stream, const ModelSource& source, WeightFormat format);
 
 }  // namespace athanor::generate

@@ -34,20 +34,23 @@ void check_options(const SamplerOptions& options) {
 
 Sampler::Sampler(const SamplerOptions& options) : options_(options) { check_options(options); }
 
-void Sampler::fill_candidates(std::span<const float> logits) {
-  candidates_.resize(logits.size());
+void check_logits(std::span<const float> logits) {
   float largest = -std::numeric_limits<float>::infinity();
   for (size_t i = 0; i < logits.size(); ++i) {
     check(!std::isnan(logits[i]) && logits[i] < std::numeric_limits<float>::infinity(),
           "sampler: the logit of token {} is {}; the model's weights or the device's numbers are broken (athanor "
-          "doctor checks "
-          "the device)",
+          "doctor checks the device)",
           i, logits[i]);
-    candidates_[i] = {static_cast<uint32_t>(i), logits[i], 0};
     largest = std::max(largest, logits[i]);
   }
   check(std::isfinite(largest), "sampler: none of {} logits is a number; the model's weights are broken",
         logits.size());
+}
+
+void Sampler::fill_candidates(std::span<const float> logits) {
+  check_logits(logits);
+  candidates_.resize(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) candidates_[i] = {static_cast<uint32_t>(i), logits[i], 0};
 }
 
 /// A positive logit is divided and a negative one multiplied, so that a seen token always becomes less likely. Each token is

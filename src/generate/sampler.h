@@ -21,6 +21,9 @@ struct SamplerOptions {
 /// Throws Error, naming the option, for a value that makes no distribution.
 void check_options(const SamplerOptions& options);
 
+/// Throws Error for a logit that is NaN or plus infinity, or when none is above minus infinity.
+void check_logits(std::span<const float> logits);
+
 class Sampler {
  public:
   struct Candidate {

@@ -173,10 +173,12 @@ double spread(const std::vector<double>& times) {
   return (quantile(times, 0.75) - quantile(times, 0.25)) / quantile(times, 0.5);
 }
 
-/// Runs each way once, which compiles its shaders, and compares it with the rule's.
-void judge_ways(device::Stream& stream, const TuningLaunch& launch, TunedCall& tuned) {
+/// Runs each way once, which compiles its shaders, and compares it with the rule's. False when it was stopped.
+bool judge_ways(device::Stream& stream, const TuningLaunch& launch, TunedCall& tuned,
+                const std::function<bool()>& should_stop) {
   std::vector<double> expected;
   for (TunedWay& way : tuned.ways) {
+    if (should_stop()) return false;
     use_choices(stream, table_of(way));
     if (way.is_rule && expected.empty()) {
       expected = to_double(values_of(stream, launch));
@@ -189,11 +191,14 @@ void judge_ways(device::Stream& stream, const TuningLaunch& launch, TunedCall& t
       way.error = refused.what();
     }
   }
+  return true;
 }
 
 using Times = std::vector<std::vector<double>>;  // by way
 
-Times time_ways(device::Stream& stream, const TuningLaunch& launch, const TunedCall& tuned, double seconds) {
+/// Nothing when it was stopped before the least of rounds.
+std::optional<Times> time_ways(device::Stream& stream, const TuningLaunch& launch, const TunedCall& tuned,
+                               double seconds, const std::function<bool()>& should_stop) {
   const double start = now_seconds();
   const double once = time_pairs(stream, launch, 1) * 1e-3;
   const auto pairs = static_cast<int64_t>(kBatchSeconds / (2 * std::max(once, 1e-7)));
@@ -206,6 +211,7 @@ Times time_ways(device::Stream& stream, const TuningLaunch& launch, const TunedC
     }
     for (size_t i = 0; i < tuned.ways.size(); ++i) {
       if (!tuned.ways[i].error.empty()) continue;
+      if (should_stop()) return round < kLeastRounds ? std::nullopt : std::optional(times);
       const bool is_hopeless =
           i > 0 && !times[i].empty() && *std::min_element(times[i].begin(), times[i].end()) > kHopeless * best;
       if (is_hopeless) continue;
@@ -276,7 +282,8 @@ std::vector<TunedWay> ways_of(device::Device& like, const TunableCall& call) {
   return ways;
 }
 
-TunedCall tune_call(device::Device& device, const TunableCall& call, double seconds) {
+std::optional<TunedCall> tune_call(device::Device& device, const TunableCall& call, double seconds,
+                                   const std::function<bool()>& should_stop) {
   const std::vector<KernelInfo> table = all_kernels();
   TunedCall tuned{call, ways_of(device, call), 0, 0};
   check(!tuned.ways.empty() && tuned.ways.front().is_rule, "tune: {} has no way of its own rule; report this",
@@ -286,9 +293,11 @@ TunedCall tune_call(device::Device& device, const TunableCall& call, double seco
   const OtherChoices back(stream);
   const TuningLaunch launch =
       kernel_named(table, call.kernel).tuning(stream, call.sizes, call.precision, OperandValues::Random);
-  judge_ways(stream, launch, tuned);
+  if (!judge_ways(stream, launch, tuned, should_stop)) return std::nullopt;
   use_choices(stream, table_of(tuned.ways.front()));
-  const Times times = time_ways(stream, launch, tuned, seconds);
+  const std::optional<Times> timed = time_ways(stream, launch, tuned, seconds, should_stop);
+  if (!timed) return std::nullopt;
+  const Times& times = *timed;
   for (size_t i = 0; i < times.size(); ++i) {
     if (times[i].size() >= kLeastRounds) tuned.ways[i].milliseconds = quantile(times[i], 0.5);
   }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,12 @@ struct TunedCall {
 /// Every way that the launcher admits for this call, the rule's first, without a table.
 std::vector<TunedWay> ways_of(device::Device& like, const TunableCall& call);
 
-/// Times them in turns for about `seconds`. Another way is taken only when it gains more than 3 % and more than the spread of its and
+/// Times them in turns for about `seconds`, at least five rounds, after one call of each, which compiles it. Nothing when should_stop, asked
+/// before each, ended that early. Another way is taken only when it gains more than 3 % and more than the spread of its and
 /// the rule's times, and gives the rule's values up to rounding. The device's own table is back in use at the end.
-TunedCall tune_call(device::Device& device, const TunableCall& call, double seconds);
+std::optional<TunedCall> tune_call(
+    device::Device& device, const TunableCall& call, double seconds,
+    const std::function<bool()>& should_stop = [] { return false; });
 
 /// Puts what was found into a table: an answer where the best way's is not the rule's, none where it is.
 void keep(const TunedCall& tuned, device::ChoiceTable& table);

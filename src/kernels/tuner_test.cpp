@@ -91,7 +91,7 @@ TEST(Tuner, TimesEveryWayAndPutsTheTableBack) {
   const auto before = std::make_shared<const device::ChoiceTable>();
   use_choices(testing::stream(), before);
   for (const char* kernel : {"matmul", "matmul_at_acc", "matmul_swiglu_a_w16"}) {
-    const TunedCall tuned = tune_call(testing::device(), {kernel, {64, 64, 1024}}, 0.05);
+    const TunedCall tuned = tune_call(testing::device(), {kernel, {64, 64, 1024}}, 0.05).value();
     ASSERT_GT(tuned.ways.size(), 4U);
     for (const TunedWay& way : tuned.ways) EXPECT_EQ(way.error, "") << kernel << " " << way.text();
     EXPECT_GT(tuned.rule_way().milliseconds, 0);

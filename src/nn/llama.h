@@ -51,6 +51,8 @@ class Llama {
 
   const LlamaConfig& config() const { return config_; }
   Parameters& parameters() { return parameters_; }
+  /// (max_position_embeddings, D): kernels::rope_table.
+  const tensor::Tensor& rope_table() const { return rope_table_; }
   const Parameters& parameters() const { return parameters_; }
 
   /// Final hidden states, normed: (rows, C). ids.size() is batch * length.

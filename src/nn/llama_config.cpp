@@ -83,7 +83,8 @@ void refuse_what_is_not_llama(const json& object, std::string_view source) {
 void LlamaConfig::complete(std::string_view source) {
   if (num_key_value_heads == 0) num_key_value_heads = num_attention_heads;
   const auto positive = [&](int64_t value, const char* key) {
-    check(value > 0 && value <= kLargestSize, "{}: {} is {}; it must be at least 1", source, key, value);
+    check(value > 0 && value <= kLargestSize, "{}: {} is {}; it must lie between 1 and {}", source, key, value,
+          kLargestSize);
   };
   positive(vocab_size, "vocab_size");
   positive(hidden_size, "hidden_size");
@@ -93,8 +94,8 @@ void LlamaConfig::complete(std::string_view source) {
   positive(max_position_embeddings, "max_position_embeddings");
   check(num_hidden_layers <= 4096, "{}: num_hidden_layers is {}; at most 4096", source, num_hidden_layers);
   check(num_attention_heads % num_key_value_heads == 0,
-        "{}: num_key_value_heads {} does not divide num_attention_heads {}; choose one that does", source,
-        num_key_value_heads, num_attention_heads);
+        "{}: num_attention_heads {} is no multiple of num_key_value_heads {}; change one of them", source,
+        num_attention_heads, num_key_value_heads);
   if (head_dim == 0) {
     check(hidden_size % num_attention_heads == 0,
           "{}: num_attention_heads {} does not divide hidden_size {}; give head_dim", source, num_attention_heads,

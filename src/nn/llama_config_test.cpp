@@ -60,11 +60,13 @@ TEST(LlamaConfig, RefusesHostileSizes) {
   EXPECT_ERROR(LlamaConfig::from_json(R"({"vocab_size": 1e300})", "c"), "vocab_size");
   EXPECT_ERROR(LlamaConfig::from_json(R"({"vocab_size": 99999999999})", "c"), "vocab_size");
   EXPECT_ERROR(LlamaConfig::from_json(R"({"vocab_size": 10})", "c"), "hidden_size is 0");
+  LlamaConfig config{512, INT64_MAX, 128, 2, 4, 4, 0, 128};
+  EXPECT_ERROR(config.complete("c"), "hidden_size is 9223372036854775807; it must lie between 1 and 16777216");
 }
 
 TEST(LlamaConfig, RefusesHeadsThatDoNotDivide) {
   LlamaConfig config{512, 64, 128, 2, 4, 3, 0, 128};
-  EXPECT_ERROR(config.complete("c"), "num_key_value_heads 3 does not divide num_attention_heads 4");
+  EXPECT_ERROR(config.complete("c"), "num_attention_heads 4 is no multiple of num_key_value_heads 3");
   config = {512, 64, 128, 2, 5, 5, 0, 128};
   EXPECT_ERROR(config.complete("c"), "num_attention_heads 5 does not divide hidden_size 64");
   config = {512, 64, 128, 2, 4, 4, 15, 128};

@@ -170,10 +170,42 @@ void load_weights(device::Stream& stream, Llama& model, const fs::path& folder) 
   upload_weights(stream, model, open_weights(model.config(), folder));
 }
 
-Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {
+ReadWeight weights_in(const LlamaConfig& config, const fs::path& folder) {
+  const auto files = std::make_shared<const std::vector<SafetensorsFile>>(open_weights(config, folder));
+  return [files, folder](const ParameterSpec& spec) {
+    for (const SafetensorsFile& file : *files) {
+      if (const TensorEntry* entry = file.find(spec.name)) return as_floats(*entry);
+    }
+    fail("{}: {} is missing", folder.string(), spec.name);
+  };
+}
+
+ReadWeight weights_of(device::Stream& stream, const Llama& model) {
+  return [&stream, &model](const ParameterSpec& spec) {
+    const std::vector<float> values = tensor::to_values(stream, model.parameters().at(spec.name));
+    if (spec.layout != FileLayout::Transposed) return values;
+    return transposed(values, spec.shape[0], spec.shape[1]);
+  };
+}
+
+ReadWeight initial_weights(const LlamaConfig& config, uint64_t seed) {
+  std::map<std::string, size_t> numbers;
+  for (const ParameterSpec& spec : llama_parameters(config)) numbers.emplace(spec.name, numbers.size());
+  return [numbers, seed](const ParameterSpec& spec) {
+    const std::vector<float> values = initial_values(spec, seed, numbers.at(spec.name));
+    if (spec.layout != FileLayout::Transposed) return values;
+    return transposed(values, spec.shape[0], spec.shape[1]);
+  };
+}
+
+LlamaConfig config_in(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   check(fs::exists(path), "{}: holds no config.json; pass a model folder, a run or a checkpoint", folder.string());
-  const LlamaConfig config = load_llama_config(path);
+  return load_llama_config(path);
+}
+
+Llama load_model(device::Stream& stream, const fs::path& folder, Trained trained) {
+  const LlamaConfig config = config_in(folder);
   const std::vector<SafetensorsFile> files = open_weights(config, folder);
   Llama model(stream, config, trained);
   upload_weights(stream, model, files);

@@ -24,6 +24,19 @@ void save_model(device::Stream& stream, const Llama& model, const std::filesyste
 /// another shape, or unknown to the model: then it is another model.
 void load_weights(device::Stream& stream, Llama& model, const std::filesystem::path& folder);
 
+/// Gives the values of a tensor of llama_parameters as a file lays them out: projections [out, in].
+using ReadWeight = std::function<std::vector<float>(const ParameterSpec& spec)>;
+
+/// From the folder's safetensors, as load_weights reads them; what is wrong with the files is thrown at once.
+ReadWeight weights_in(const LlamaConfig& config, const std::filesystem::path& folder);
+/// From a model on the device, which must outlive it.
+ReadWeight weights_of(device::Stream& stream, const Llama& model);
+/// What Parameters::initialize gives a model of this configuration.
+ReadWeight initial_weights(const LlamaConfig& config, uint64_t seed);
+
+/// The folder's config.json. Throws Error when there is none.
+LlamaConfig config_in(const std::filesystem::path& folder);
+
 /// Opens config.json and the weights.
 Llama load_model(device::Stream& stream, const std::filesystem::path& folder, Trained trained);
 

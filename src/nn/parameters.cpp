@@ -84,14 +84,9 @@ int64_t Parameters::num_weights() const {
 }
 
 void Parameters::initialize(device::Stream& stream, uint64_t seed) {
-  std::vector<float> values;
   for (size_t index = 0; index < parameters_.size(); ++index) {
     const Parameter& parameter = parameters_[index];
-    values.assign(static_cast<size_t>(parameter.spec.shape.num_elements()), 1.0F);
-    if (parameter.spec.initial_std > 0) {
-      Random random(seed, RandomStream::Weights, index);
-      for (float& value : values) value = static_cast<float>(random.normal() * parameter.spec.initial_std);
-    }
+    const std::vector<float> values = initial_values(parameter.spec, seed, index);
     stream.upload(parameter.values.buffer(), std::as_bytes(std::span(values)));
   }
   refresh_mirror(stream);
@@ -117,6 +112,15 @@ void Parameters::fill_missing_gradients(device::Stream& stream) {
     if (!parameter.values.needs_gradient() || parameter.values.gradient()) continue;
     stream.fill_zero(parameter.values.gradient_slot(stream).buffer);
   }
+}
+
+std::vector<float> initial_values(const ParameterSpec& spec, uint64_t seed, size_t index) {
+  std::vector<float> values(static_cast<size_t>(spec.shape.num_elements()), 1.0F);
+  if (spec.initial_std > 0) {
+    Random random(seed, RandomStream::Weights, index);
+    for (float& value : values) value = static_cast<float>(random.normal() * spec.initial_std);
+  }
+  return values;
 }
 
 std::vector<float> transposed(std::span<const float> values, int64_t rows, int64_t columns) {

@@ -80,6 +80,9 @@ class Parameters {
   std::vector<Slab> slabs_;
 };
 
+/// The values that Parameters::initialize gives the tensor with this number in the list, as it lies on the device.
+std::vector<float> initial_values(const ParameterSpec& spec, uint64_t seed, size_t index);
+
 /// rows x columns, row-major, transposed.
 std::vector<float> transposed(std::span<const float> values, int64_t rows, int64_t columns);
 

@@ -10,6 +10,7 @@
 #include "tensor/product_weight.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace athanor::tensor {
 
@@ -22,6 +23,15 @@ int64_t rows_per_chunk(const device::DeviceInfo& info, int64_t rows, int64_t voc
   const int64_t fitting = std::min(info.chunk_bytes, info.max_binding_bytes) / (4 * vocabulary);
   const int64_t chunk = std::max(kMultiple, fitting / kMultiple * kMultiple);
   return std::min(rows, chunk);
+}
+
+/// What a product multiplies the gradient of logits by (max_magnitude), without looking at it: |softmax - target| is at most 1, so `bound`
+/// bounds it. Empty where that does not hold, or nothing is rounded.
+Buffer scale_of_bound(Stream& stream, float bound, const CrossEntropyTerms& terms, kernels::MatMulPrecision precision) {
+  if (precision == kernels::MatMulPrecision::Highest || terms.z_loss != 0 || !std::isnormal(bound)) return {};
+  const int power = std::clamp(14 - std::ilogb(bound), -126, 126);
+  return from_values(stream, std::vector<float>{std::ldexp(1.0F, power), std::ldexp(1.0F, -power)}, Shape{2}, "scale")
+      .buffer();
 }
 
 Tensor upload_targets(Stream& stream, std::span<const int32_t> targets, int64_t vocabulary) {
@@ -122,10 +132,11 @@ void cross_entropy_head(const Context& context, const Tensor& x, const Tensor& h
   const int64_t chunk = rows_per_chunk(stream.device().info(), rows, vocabulary);
   const Tensor logits = empty(stream, Shape{chunk, vocabulary}, "logits of a chunk");
   const kernels::MatMulPrecision precision = context.matmul_precision;
+  const Buffer bound = wants_gradient ? scale_of_bound(stream, scale, terms, precision) : Buffer();
   for (int64_t begin = 0; begin < rows; begin += chunk) {
     const int64_t count = std::min(chunk, rows - begin);
-    Buffer x_scale;  // of this chunk
-    Buffer d_scale;  // of its logits' gradient
+    Buffer x_scale;          // of this chunk
+    Buffer d_scale = bound;  // of its logits' gradient
     const Buffer x_chunk = x.buffer().slice(begin * columns * 4, count * columns * 4);
     const Buffer logits_chunk = logits.buffer().slice(0, count * vocabulary * 4);
     const Buffer targets_chunk = targets_on_device.buffer().slice(begin * 4, count * 4);

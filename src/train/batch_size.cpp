@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "train/memory_plan.h"
+#include "train/setting_error.h"
 
 #include <algorithm>
 
@@ -41,10 +42,11 @@ void pick_batch(device::Device& device, TrainSettings& settings, int64_t validat
   const int64_t rows = rows_of_step(settings);
   const bool was_open = micro == 0 || steps == 0;
   if (micro > 0 && steps > 0) {
-    check(rows * settings.max_length == settings.batch_tokens,
-          "train: batch_tokens {} are not per_device_train_batch_size {} x gradient_accumulation_steps {} x max_length "
-          "{} = {}; leave one of them out",
-          settings.batch_tokens, micro, steps, settings.max_length, rows * settings.max_length);
+    check_setting(
+        rows * settings.max_length == settings.batch_tokens,
+        "batch_tokens {} are not per_device_train_batch_size {} x gradient_accumulation_steps {} x max_length "
+        "{} = {}; leave one of them out",
+        settings.batch_tokens, micro, steps, settings.max_length, rows * settings.max_length);
   } else if (micro > 0) {
     steps = std::max<int64_t>(1, (rows + micro / 2) / micro);
   } else if (steps > 0) {

@@ -112,6 +112,7 @@ std::string state_json(const TrainerState& state, const fs::path& folder) {
   object["data_hash"] = state.data_hash;
   object["data_order"] = state.data_order;
   object["device"] = state.device;
+  object["choices"] = state.choices ? ordered_json(*state.choices) : ordered_json(nullptr);
   object["settings"] = state.settings;
   ordered_json hashes = ordered_json::object();
   std::vector<std::string> names;
@@ -218,6 +219,8 @@ TrainerState read_trainer_state(const fs::path& checkpoint) {
   state.data_hash = field<std::string>(object, "data_hash", path);
   state.data_order = field<std::string>(object, "data_order", path);
   state.device = field<std::string>(object, "device", path);
+  if (object.contains("choices") && !object["choices"].is_null())
+    state.choices = field<std::string>(object, "choices", path);
   state.settings = field<std::string>(object, "settings", path);
   state.val_loss = number_of(object, "val_loss");
   state.best_val_loss = number_of(object, "best_val_loss");

@@ -30,6 +30,7 @@ struct TrainerState {
   std::string data_hash;   // of the token file: the data position is the step together with these tokens and the seed
   std::string data_order;  // data::Loader::order_name: which rows come when
   std::string device;      // what computed it: name and threads, since bits may differ on another
+  std::optional<std::string> choices;  // digest_of its table (choice_files.h); none on the CPU, and of an older version
 };
 
 /// What of a checkpoint lies on the device; it must outlive whoever holds this. average: nullptr for none; else the model must show it

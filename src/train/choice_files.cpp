@@ -119,6 +119,17 @@ std::string choices_text(const ChoiceFile& file) {
   return text + (file.table.is_empty() ? "]\n}\n" : "\n  ]\n}\n");
 }
 
+std::string digest_of(const device::ChoiceTable& table) {
+  if (table.is_empty()) return "";
+  std::string text;
+  for (const device::KnownChoice& known : table.all()) {
+    text += nlohmann::json({known.kernel, known.what, known.sizes, known.answer})
+                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+            "\n";
+  }
+  return hash_hex(std::as_bytes(std::span(text)));
+}
+
 ChoiceFile choices_on(const device::DeviceInfo& info, device::ChoiceTable table) {
   return {info.name, info.driver, info.library, kernels::shaders_digest(), std::move(table)};
 }
@@ -138,10 +149,12 @@ device::ChoiceTable shipped_table(const std::vector<ShippedChoices>& shipped, st
   return std::move(best.table);
 }
 
+ChoiceFile named_choices(const std::string& named) { return named == "none" ? ChoiceFile() : read_choices(named); }
+
 void use_named_choices(device::Device& device, const std::string& named) {
-  if (named.empty() || device.info().backend == device::Backend::Cpu) return;
-  device::ChoiceTable table;
-  if (named != "none") table = read_choices(named).table;
+  if (named.empty()) return;
+  device::ChoiceTable table = named_choices(named).table;
+  if (device.info().backend == device::Backend::Cpu) return;
   kernels::use_choices(device.stream(), std::make_shared<const device::ChoiceTable>(std::move(table)));
 }
 

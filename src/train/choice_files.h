@@ -25,6 +25,8 @@ struct ChoiceFile {
 ChoiceFile parse_choices(std::string_view text, std::string_view source);
 ChoiceFile read_choices(const std::filesystem::path& path);
 std::string choices_text(const ChoiceFile& file);
+/// A hash of the answers, by which a run knows its table again: empty for a table without any.
+std::string digest_of(const device::ChoiceTable& table);
 /// What is measured on this device by this build.
 ChoiceFile choices_on(const device::DeviceInfo& info, device::ChoiceTable table);
 
@@ -36,7 +38,9 @@ std::filesystem::path choices_path(const device::DeviceInfo& info, const std::fi
 std::shared_ptr<const device::ChoiceTable> known_choices(const device::DeviceInfo& info,
                                                          const std::filesystem::path& folder = {});
 
-/// What a setting names: a file, or "none" for a table without answers; empty leaves the device's. Does nothing on the CPU.
+/// What a setting names: a file, or "none" for a table without answers.
+ChoiceFile named_choices(const std::string& named);
+/// Lets the device use it; empty leaves the device's. The CPU has no use for tables, but the file has to be one there too.
 void use_named_choices(device::Device& device, const std::string& named);
 
 /// The texts of src/train/tuned/*.json. Written by the build.

@@ -5,6 +5,7 @@
 #include "base/test_folder.h"
 #include "device/dry_memory.h"
 #include "test_device.h"
+#include "train/run_files.h"
 #include "train/session.h"
 
 #include <fmt/format.h>

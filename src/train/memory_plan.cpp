@@ -5,9 +5,10 @@
 #include "base/fault.h"
 #include "base/host.h"
 #include "device/dry_memory.h"
-#include "generate/kv_cache.h"
+#include "generate/token_source.h"
 #include "train/checkpoint_writer.h"
 #include "train/random_step.h"
+#include "train/setting_error.h"
 #include "train/sizing.h"
 
 #include <algorithm>
@@ -54,23 +55,18 @@ void evaluate(device::Stream& stream, const RandomStep& step, const TrainSetting
 
 /// A prompt of a few tokens, and the last token that the cache has room for.
 void write_sample(device::Stream& stream, const RandomStep& step) {
-  const nn::LlamaConfig& config = step.model().config();
-  const int64_t capacity = config.max_position_embeddings;
-  generate::KvCache cache(stream, config, capacity);
-  const tensor::Context context{stream};
-  std::vector<float> logits(static_cast<size_t>(config.vocab_size));
-  const auto feed = [&](int64_t count) {
-    const std::vector<uint32_t> ids(static_cast<size_t>(count), 0);
-    const tensor::Tensor hidden = step.model().hidden(context, ids, {1, count, cache.length()}, cache.attention());
-    cache.advance(count);
-    tensor::Tensor last = hidden;
-    if (count > 1) last = tensor::empty(stream, Shape{1, config.hidden_size}, "last hidden state");
-    stream.download(step.model().logits(context, last).buffer(), std::as_writable_bytes(std::span(logits)));
-  };
-  feed(std::min<int64_t>(8, capacity));
-  if (cache.length() == capacity) return;
-  cache.advance(capacity - cache.length() - 1);
-  feed(1);
+  generate::Decoder decoder(stream, generate::weights_where_they_lie(step.model()));
+  generate::DeviceTokens tokens(stream, decoder, {}, decoder.config().vocab_size);
+  const int64_t capacity = decoder.cache().capacity();
+  const std::vector<uint32_t> prompt(static_cast<size_t>(std::min<int64_t>(8, capacity)), 0);
+  decoder.feed(prompt, generate::Decoder::Logits::OfTheLast);
+  generate::check_logits_of(stream, decoder, decoder.config().vocab_size);
+  tokens.ask(0);
+  tokens.take();
+  if (decoder.cache().length() == capacity) return;
+  decoder.skip_to(capacity - 1);
+  tokens.ask(capacity);
+  tokens.take();
 }
 
 CheckpointParts parts_of(const RandomStep& step) {
@@ -199,13 +195,15 @@ void check_memory(device::Device& device, const TrainSettings& settings, int64_t
                : fmt::format("not even one row of {} tokens fits; take a shorter --max-length or a smaller model{}",
                              settings.max_length,
                              settings.gradient_checkpointing ? "" : ", or try --gradient-checkpointing true");
-  fail("train: {}; {}; `athanor plan` shows what takes how much", why, what_fits);
+  throw SettingError(fmt::format("{}; {}; `athanor plan` shows what takes how much", why, what_fits));
 }
 
 int64_t host_base_bytes(device::Device& device) {
   constexpr int64_t kSmall = 256;
   measure_matmul_flops(device.stream(), kSmall);  // every worker has called BLAS, which keeps memory of its own
   device.trim();
+  // The search for a micro-batch has freed much, which the run's own buffers will take again.
+  release_freed_memory();
   return anonymous_resident_bytes();
 }
 

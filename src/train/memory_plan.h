@@ -46,8 +46,8 @@ int64_t largest_micro_batch(device::Device& device, TrainSettings settings, int6
 /// Throws Error when the run does not fit the device, saying what is needed, what there is, and what would fit.
 void check_memory(device::Device& device, const TrainSettings& settings, int64_t validation_blocks = 0);
 
-/// Anonymous memory that this process holds beside the buffers of a run on the CPU device: data, program, worker threads, BLAS. To be asked
-/// before anything large was made, since freed memory may stay with the process.
+/// Anonymous memory that this process holds beside the buffers of a run on the CPU device: data, program, worker threads, BLAS. What was
+/// freed does not count.
 int64_t host_base_bytes(device::Device& device);
 
 /// Anonymous memory of a process at its peak when it trains as planned on the CPU device; not below this process's own peak until now,

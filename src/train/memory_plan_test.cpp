@@ -1,6 +1,7 @@
 // The plan against a run that is really made, and the refusal of one that does not fit.
 #include "train/memory_plan.h"
 
+#include "base/host.h"
 #include "base/test_folder.h"
 #include "test_device.h"
 #include "train/session.h"
@@ -116,6 +117,22 @@ TEST_F(MemoryPlanTest, TheTimeOfARunIsTheSumOfItsParts) {
               1e-9);
   EXPECT_THROW(plan_time(*device, settings, 7, 0), Error);
 }
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(MemoryPlanTest, FreedMemoryIsNoneThatARunFinds) {
+  const std::unique_ptr<device::Device> device = opener()(testing::device_options());
+  const int64_t before = host_base_bytes(*device);
+  constexpr int64_t kFreed = 100 << 20;
+  constexpr int64_t kPart = 64 << 10;  // small enough to stay with the C library
+  std::vector<std::vector<char>> parts;
+  for (int64_t i = 0; i < kFreed / kPart; ++i) parts.emplace_back(kPart, 'x');
+  ASSERT_GT(anonymous_resident_bytes(), before + kFreed / 2);
+  const std::vector<char> kept = std::move(parts.back());  // above all that is freed
+  parts.clear();
+  ASSERT_GT(anonymous_resident_bytes(), before + kFreed / 2);
+  EXPECT_LT(host_base_bytes(*device), before + kFreed / 10);
+}
+#endif
 
 }  // namespace
 }  // namespace athanor::train

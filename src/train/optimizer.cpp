@@ -3,6 +3,7 @@
 
 #include "train/adamw.h"
 #include "train/muon.h"
+#include "train/setting_error.h"
 #include "train/sgd.h"
 
 #include <array>
@@ -42,7 +43,7 @@ OptimizerKind optimizer_kind(std::string_view name) {
   for (const Name& candidate : kNames) {
     if (candidate.name == name) return candidate.kind;
   }
-  fail("train: optim is \"{}\"; known are adamw_torch, adamw_8bit, sgd and muon", name);
+  throw SettingError(fmt::format("optim is \"{}\"; known are adamw_torch, adamw_8bit, sgd and muon", name));
 }
 
 std::vector<kernels::Segment> segments_of(const nn::Parameters& parameters, size_t slab, double weight_decay) {

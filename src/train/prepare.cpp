@@ -8,6 +8,7 @@
 #include "data/encode.h"
 #include "data/text_files.h"
 #include "data/tokenizer_training.h"
+#include "train/setting_error.h"
 
 #include <bit>
 
@@ -86,9 +87,9 @@ PreparedData prepare_data(const TrainSettings& settings, const RunFolder& run) {
     check(!fs::is_regular_file(path) || !data::is_token_file(path),
           "{}: is a token file; pass it alone, not among texts", path);
   }
-  check(settings.data_weights.empty() || settings.data_weights.size() == settings.data.size(),
-        "train: data_weights has {} numbers for {} of data; give one for each", settings.data_weights.size(),
-        settings.data.size());
+  check_setting(settings.data_weights.empty() || settings.data_weights.size() == settings.data.size(),
+                "data_weights has {} numbers for {} of data; give one for each", settings.data_weights.size(),
+                settings.data.size());
   const data::TextFiles files = find_files(settings.data);
   data::Tokenizer tokenizer = tokenizer_for(settings, files);
   const data::EncodedTexts encoded = encode_files(settings, files, tokenizer, run.tokens());

@@ -2,6 +2,7 @@
 #include "train/presets.h"
 
 #include "base/error.h"
+#include "train/setting_error.h"
 
 #include <array>
 #include <bit>
@@ -84,7 +85,7 @@ SettingLayer preset_values(std::string_view name, std::string_view source) {
 SettingLayer depth_values(int64_t depth) {
   constexpr int64_t kDeepest = 64;
   constexpr int64_t kHead = 64;
-  check(depth >= 1 && depth <= kDeepest, "train: depth is {}; it must lie between 1 and {}", depth, kDeepest);
+  check_setting(depth >= 1 && depth <= kDeepest, "depth is {}; it must lie between 1 and {}", depth, kDeepest);
   const int64_t width = kHead * depth;
   const int64_t feed_forward = (width * 8 / 3 + 31) / 32 * 32;
   const int64_t context = depth <= 4 ? 256 : depth <= 8 ? 512 : 1024;

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "train/session.h"
+#include "train/run_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -36,7 +36,9 @@ void add_line(const std::string& line, RunSummary& run, double& seconds_for_toke
   if (const auto loss = number_in(object, "loss")) run.train.push_back({step, *loss});
   if (const auto loss = number_in(object, "val_loss")) run.validation.push_back({step, *loss});
   if (const auto bits = number_in(object, "bits_per_byte")) run.bits_per_byte = *bits;
-  if (const auto tokens = number_in(object, "trained_tokens")) run.trained_tokens = static_cast<int64_t>(*tokens);
+  const auto tokens = object.find("trained_tokens");
+  if (tokens != object.end() && tokens->is_number_integer() && tokens->get<int64_t>() >= 0)
+    run.trained_tokens = tokens->get<int64_t>();
   if (const auto rate = number_in(object, "tokens_per_second"); rate && *rate > 0) {
     seconds_for_tokens += 1 / *rate;
     counted += 1;

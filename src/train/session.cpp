@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "device/device_lost.h"
-#include "kernels/tuner.h"
 #include "train/batch_size.h"
-#include "train/choice_files.h"
 #include "train/kernel_files.h"
 #include "train/memory_plan.h"
+#include "train/run_files.h"
 #include "train/schedule.h"
+#include "train/setting_error.h"
 #include "train/sizing.h"
 #include "train/step_profile.h"
 
@@ -59,47 +59,6 @@ void check_profile(TrainSettings& settings, Resume resume) {
 void write_down_device(const device::DeviceInfo& info, TrainSettings& settings) {
   if (settings.device == "auto") settings.device = device::name_of(info.backend);
   settings.threads = info.threads;
-}
-
-/// The user's shaders move into the run, so that it repeats whatever becomes of the files it was given.
-void keep_kernel_files(const RunFolder& run, TrainSettings& settings) {
-  for (std::string& line : settings.kernel) {
-    const size_t equals = line.find('=');
-    const std::string name = line.substr(0, equals);
-    const fs::path kept = run.kernel(name);
-    const fs::path given = line.substr(equals + 1);
-    line = name + "=" + kept.string();
-    if (fs::exists(kept) && fs::equivalent(kept, given)) continue;
-    fs::create_directories(kept.parent_path());
-    const std::vector<device::KernelFile> read = read_kernel_files({name + "=" + given.string()});
-    write_file(kept, read.front().text);
-  }
-}
-
-/// The table of choices that a run began with decides bits, so the run uses it to its end, whatever was measured since; a run begun
-/// without one uses none.
-void use_choices_of_run(const RunFolder& run, device::Device& device, const TrainSettings& settings, Resume resume) {
-  const bool has_begun = resume == Resume::Yes && fs::exists(run.config());
-  if (!has_begun) return use_named_choices(device, settings.choices);
-  const std::string otherwise = settings.choices.empty() ? "none" : settings.choices;
-  try {
-    use_named_choices(device, fs::exists(run.choices()) ? run.choices().string() : otherwise);
-  } catch (const Error& damaged) {
-    fail(
-        "{}; put the file back, or remove it and go on with --choices none: by the launchers' own rules the last "
-        "digits "
-        "may differ",
-        damaged.what());
-  }
-}
-
-/// So the table moves into the run, once.
-void keep_choices(const RunFolder& run, device::Device& device, TrainSettings& settings, Resume resume) {
-  const std::shared_ptr<const device::ChoiceTable> table = kernels::choices_of(device.stream());
-  if (!table) return;  // the CPU
-  const bool is_kept = resume == Resume::Yes && fs::exists(run.config()) && fs::exists(run.choices());
-  if (!is_kept) write_file(run.choices(), choices_text(choices_on(device.info(), *table)));
-  settings.choices = run.choices().string();
 }
 
 /// A run folder that is being begun, held against others. Unless it is kept, what was made for it goes again.
@@ -192,10 +151,12 @@ TrainResult train_on(std::unique_ptr<device::Device> opened, TrainSettings setti
   const RunFolder run(settings.output_dir);
   RunDraft draft(run);
   check_folder(settings, run, resume);  // again, now that nobody else can begin here
+  const bool has_begun = resume == Resume::Yes && fs::exists(run.config());
+  std::optional<ChoiceFile> choices = choices_of_run(run, settings, has_begun);
   PreparedData data = resume == Resume::Yes ? reopen_data(settings, run) : prepare_data(settings, run);
   if (settings.device == "auto") opened = choose_device(std::move(opened), settings, data, open, measure);
   device::Device& device = *opened;
-  use_choices_of_run(run, device, settings, resume);
+  choices = use_choices(device, std::move(choices));
   resolve_settings(device, settings, data);
   write_down_device(device.info(), settings);
   log_info("{}", plan_text(settings, data));
@@ -213,12 +174,13 @@ TrainResult train_on(std::unique_ptr<device::Device> opened, TrainSettings setti
   } else if (resume == Resume::Yes) {
     log_info("{}: there is no checkpoint yet; starting at step 0", settings.output_dir);
   }
+  keep_choices(run, settings, choices, has_begun);
   draft.keep();
   keep_kernel_files(run, settings);
-  keep_choices(run, device, settings, resume);
-  write_file(run.config(), to_yaml(settings));
+  const std::string config = config_of_run(run, settings);
+  write_file(run.config(), config);
   if (latest) run.set_latest(latest->entry.step);  // it may name a damaged one, or one that the run goes back behind
-  return trainer.run(hooks);
+  return trainer.run(hooks, config);
 }
 
 }  // namespace
@@ -247,10 +209,10 @@ void resolve_shape(device::Device& device, TrainSettings& settings, const Prepar
   if (data.is_from_text && settings.tokenizer.empty()) settings.vocab_size = model.vocab_size;
   complete_model(settings, data.tokenizer);
   if (settings.max_length == 0) settings.max_length = model.max_position_embeddings;
-  check(settings.max_length <= model.max_position_embeddings,
-        "train: max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
-        "or lengthen the other",
-        settings.max_length, model.max_position_embeddings);
+  check_setting(settings.max_length <= model.max_position_embeddings,
+                "max_length {} is longer than the model's context of {} tokens (max_position_embeddings); shorten one "
+                "or lengthen the other",
+                settings.max_length, model.max_position_embeddings);
   // Text that makes no block is refused before anything is measured.
   const data::Loader loader(data.tokens, loader_options(settings, data));
   pick_batch(device, settings, loader.validation_blocks());
@@ -281,19 +243,6 @@ std::string plan_text(const TrainSettings& settings, const PreparedData& data) {
       counted(model.num_attention_heads, "head"), counted(model.num_key_value_heads, "key/value head"),
       model.intermediate_size, model.vocab_size, model.max_position_embeddings, counted(settings.max_steps, "step"),
       counted(step_tokens, "token"), epochs, counted(loader.train_tokens(), "token"));
-}
-
-std::optional<SettingLayer> layer_of_run(const RunFolder& run) {
-  if (!fs::exists(run.config())) return std::nullopt;
-  return read_settings_file(run.config());
-}
-
-std::optional<TrainSettings> settings_of_run(const RunFolder& run) {
-  const std::optional<SettingLayer> layer = layer_of_run(run);
-  if (!layer) return std::nullopt;
-  TrainSettings settings;
-  apply_layers(settings, {&*layer, 1});
-  return settings;
 }
 
 TrainResult train(const TrainSettings& asked, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,

@@ -18,11 +18,6 @@ enum class Resume { No, Yes };
 TrainResult train(const TrainSettings& settings, Resume resume, const TrainHooks& hooks, const DeviceOpener& open,
                   const StepMeasure& measure = measure_briefly);
 
-/// For resuming: the run's own config.yaml, over which the settings file and flags are laid again. Nothing when there is none.
-std::optional<SettingLayer> layer_of_run(const RunFolder& run);
-/// The settings that it gives.
-std::optional<TrainSettings> settings_of_run(const RunFolder& run);
-
 /// Several lines about what is going to be trained, for the log.
 std::string plan_text(const TrainSettings& settings, const PreparedData& data);
 

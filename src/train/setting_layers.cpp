@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "train/presets.h"
+#include "train/setting_error.h"
 
 #include <cstdlib>
 
@@ -29,9 +30,9 @@ const SettingValue* last_named(std::span<const SettingLayer> layers, std::string
 }
 
 SettingLayer lowest_layer(const TrainSettings& settings, std::string_view source = "train") {
-  check(settings.preset.empty() || settings.depth == 0,
-        "train: preset {} and depth {} both say how large the model is; give one of them", settings.preset,
-        settings.depth);
+  check_setting(settings.preset.empty() || settings.depth == 0,
+                "preset {} and depth {} both say how large the model is; give one of them", settings.preset,
+                settings.depth);
   if (!settings.preset.empty()) return preset_values(settings.preset, source);
   return settings.depth > 0 ? depth_values(settings.depth) : SettingLayer{};
 }
@@ -54,7 +55,12 @@ void open_batch(TrainSettings& settings, const SettingLayer& layer) {
 
 void apply_layer(TrainSettings& settings, const SettingLayer& layer) {
   open_batch(settings, layer);
+  nn::LlamaConfig& model = settings.model_config;
+  // As many as query heads, whatever number a layer above says of these alone.
+  const bool is_ungrouped = model.num_key_value_heads == model.num_attention_heads;
   for (const SettingValue& value : layer) apply_setting(settings, value.key, value.values, value.source);
+  if (is_ungrouped && !names(layer, "model_config.num_key_value_heads"))
+    model.num_key_value_heads = model.num_attention_heads;
   if (settings.batch_tokens > 0 || !names(layer, "batch_tokens")) return;
   // Without a number of tokens nothing is picked.
   const TrainSettings defaults;

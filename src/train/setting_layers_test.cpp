@@ -50,6 +50,15 @@ TEST(SettingLayers, OfTheEnvironmentNameTheirVariable) {
   EXPECT_ERROR(laid({all}), "$ATHANOR_SEED: seed: \"x\" is no value for it");
 }
 
+TEST(SettingLayers, KeyValueHeadsFollowTheQueryHeadsUnlessTheyAreFewer) {
+  const SettingLayer heads = layer({{"model_config.num_attention_heads", "8"}});
+  EXPECT_EQ(laid({layer({{"preset", "tiny"}}), heads}).model_config.num_key_value_heads, 8);
+  EXPECT_EQ(laid({heads}).model_config.num_key_value_heads, 8);
+  const SettingLayer grouped =
+      layer({{"model_config.num_attention_heads", "4"}, {"model_config.num_key_value_heads", "2"}});
+  EXPECT_EQ(laid({grouped, heads}).model_config.num_key_value_heads, 2);
+}
+
 TEST(Presets, HaveTheSizesOfTheirNames) {
   const auto millions = [](const char* name, int64_t vocabulary) {
     TrainSettings settings = laid({layer({{"preset", name}})});

@@ -129,8 +129,8 @@ class UnreadableValue : public Error {
 void apply_setting(TrainSettings& settings, std::string_view key, const std::vector<std::string>& values,
                    std::string_view source);
 
-/// A YAML file over `settings`, with the preset or depth that it names below it. Paths in it are taken as they are: relative to the
-/// working folder.
+/// A YAML file over `settings`, with the preset or depth that it names below it. Paths in it are taken as they are, relative to the
+/// working folder, but for those of `choices` and `kernel`, which are relative to the file.
 void apply_settings_file(TrainSettings& settings, const std::filesystem::path& path);
 
 /// All keys as a YAML file that repeats the run.

@@ -26,6 +26,18 @@ Values scalar_values(const YAML::Node& node, std::string_view key_name, std::str
   return values;
 }
 
+/// Files that a run keeps beside its config.yaml are named relative to the settings file, so that they move with it.
+Values beside_file(const std::string& file, const std::string& name, Values values) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  for (std::string& value : values) {
+    if (name == "choices" && !value.empty() && value != "none") value = (folder / value).string();
+    const size_t equals = value.find('=');
+    if (name == "kernel" && equals != std::string::npos && equals + 1 < value.size())
+      value = value.substr(0, equals + 1) + (folder / value.substr(equals + 1)).string();
+  }
+  return values;
+}
+
 /// The entries of a file, each key once.
 class LayerOfFile {
  public:
@@ -43,7 +55,7 @@ class LayerOfFile {
         check(name == "model_config", "{}: {} is a group of keys, but only model_config is one", source, name);
         add(item.second, name + ".");
       } else {
-        layer_.push_back({name, scalar_values(item.second, name, source), source});
+        layer_.push_back({name, beside_file(path_, name, scalar_values(item.second, name, source)), source});
       }
     }
   }

@@ -6,7 +6,7 @@
 #include "base/mapped_file.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "train/prepare.h"
-#include "train/session.h"
+#include "train/run_files.h"
 #include "train/train_step.h"
 
 #include <nlohmann/json.hpp>
@@ -125,21 +125,24 @@ void TextScore::add(const TextScore& other) {
   nats += other.nats;
 }
 
+void TextEvalOptions::validate(int64_t most) const {
+  check(context >= 0, "eval: a context of {} tokens; pass 1 to {}, or 0 for the model's", context, most);
+  check(context <= most, "eval: a context of {} tokens, but the model's is {}; pass at most that", context, most);
+  const int64_t seen = context > 0 ? context : most;
+  check(stride >= 0, "eval: a stride of {} tokens; pass 1 to {}, or 0 for windows that do not overlap", stride, seen);
+  check(stride <= seen, "eval: a stride of {} in a context of {} tokens leaves tokens out; pass at most {}", stride,
+        seen, seen);
+  check(batch > 0 && batch <= 65536, "eval: {} windows at once; pass 1 to 65536", batch);
+}
+
 TextScore evaluate_text(device::Stream& stream, const nn::Llama& model, const data::Tokenizer& tokenizer,
                         std::span<const uint32_t> before, std::span<const uint32_t> text,
                         const TextEvalOptions& options) {
   const int64_t most = model.config().max_position_embeddings;
+  check(!before.empty() && !text.empty(), "eval: the text has no tokens; pass text");
+  options.validate(most);
   const int64_t context = options.context > 0 ? options.context : most;
   const int64_t stride = options.stride > 0 ? options.stride : context;
-  check(!before.empty() && !text.empty(), "eval: the text has no tokens; pass text");
-  check(options.context >= 0, "eval: a context of {} tokens; pass 1 to {}, or 0 for the model's", options.context,
-        most);
-  check(context <= most, "eval: a context of {} tokens, but the model's is {}; pass at most that", context, most);
-  check(options.stride >= 0, "eval: a stride of {} tokens; pass 1 to {}, or 0 for windows that do not overlap",
-        options.stride, context);
-  check(stride <= context, "eval: a stride of {} in a context of {} tokens leaves tokens out; pass at most {}", stride,
-        context, context);
-  check(options.batch > 0 && options.batch <= 65536, "eval: {} windows at once; pass 1 to 65536", options.batch);
   std::vector<uint32_t> all(before.begin(), before.end());
   all.insert(all.end(), text.begin(), text.end());
   const std::vector<Window> windows =

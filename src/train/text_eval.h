@@ -18,6 +18,9 @@ struct TextEvalOptions {
   int64_t context = 0;  // tokens that the model sees at once; 0: its max_position_embeddings
   int64_t stride = 0;   // tokens by which the window moves; 0: the context, so that windows do not overlap
   int64_t batch = 8;    // windows at once
+
+  /// Throws Error for what a model with a context of `most` tokens cannot follow.
+  void validate(int64_t most) const;
 };
 
 /// Sums over tokens.

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/host.h"
-#include "generate/kv_cache.h"
+#include "generate/token_source.h"
 #include "train/random_step.h"
 #include "train/sizing.h"
 
@@ -63,20 +63,17 @@ double measure_evaluation(device::Stream& stream, const RandomStep& step, const 
 
 /// Of one token that is written.
 double measure_token(device::Stream& stream, const RandomStep& step) {
-  const nn::LlamaConfig& config = step.model().config();
-  const int64_t capacity = config.max_position_embeddings;
+  const int64_t capacity = step.model().config().max_position_embeddings;
   constexpr int64_t kTokens = 6;
   if (capacity < kTokens) return 0;
-  generate::KvCache cache(stream, config, capacity);
-  const tensor::Context context{stream};
-  std::vector<float> logits(static_cast<size_t>(config.vocab_size));
+  generate::Decoder decoder(stream, generate::weights_where_they_lie(step.model()));
+  generate::DeviceTokens tokens(stream, decoder, {}, decoder.config().vocab_size);
+  decoder.feed(std::vector<uint32_t>{1}, generate::Decoder::Logits::OfTheLast);
   double start = 0;
   for (int64_t token = 0; token < kTokens; ++token) {
     if (token == 1) start = now_seconds();  // the first one compiles
-    const std::vector<uint32_t> ids{1};
-    const tensor::Tensor hidden = step.model().hidden(context, ids, {1, 1, cache.length()}, cache.attention());
-    cache.advance(1);
-    stream.download(step.model().logits(context, hidden).buffer(), std::as_writable_bytes(std::span(logits)));
+    tokens.ask(token + 1);
+    tokens.take();
   }
   return (now_seconds() - start) / (kTokens - 1);
 }

@@ -7,6 +7,7 @@
 #include "base/host.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "train/compute_peak.h"
+#include "train/run_files.h"
 #include "train/schedule.h"
 #include "train/step_profile.h"
 #include "train/step_settings.h"
@@ -96,6 +97,7 @@ void Trainer::resume(const WholeCheckpoint& checkpoint) {
     log_warning("{}: was made on {}; on {} the run goes on but not with the very same bits", where, state.device,
                 identity_of(device_.info()));
   }
+  check_choices(run_, settings_, stream_, state.choices, where);
   const std::string order = data_order();
   check(state.data_order == order, "{}: took its rows as \"{}\" but the settings say \"{}\"; resume with the same",
         where, state.data_order, order);
@@ -110,7 +112,8 @@ void Trainer::resume(const WholeCheckpoint& checkpoint) {
   guard_.set_state(state.guard);
 }
 
-TrainResult Trainer::run(const TrainHooks& hooks) {
+TrainResult Trainer::run(const TrainHooks& hooks, std::string config) {
+  config_ = std::move(config);
   TrainResult result;
   result.max_steps = settings_.max_steps;
   result.unigram_loss = unigram_loss_;
@@ -392,10 +395,11 @@ void Trainer::save(std::optional<double> val_loss, Save when) {
   state.schedule_steps = schedule_steps(settings_);
   state.ema_decay = settings_.ema_decay;
   state.guard = guard_.state();
-  state.settings = to_yaml(settings_);
+  state.settings = config_;
   state.data_hash = data_hash_;
   state.data_order = data_order();
   state.device = identity_of(device_.info());
+  state.choices = choices_digest(stream_);
   if (when == Save::Now) {
     writer_.save_now(stream_, state);
   } else {

@@ -47,7 +47,8 @@ class Trainer {
   /// Continues from a checkpoint of this run. Throws Error when it is of another model, optimizer, seed or data.
   void resume(const WholeCheckpoint& checkpoint);
 
-  TrainResult run(const TrainHooks& hooks);
+  /// config: the text of config.yaml, which checkpoints record.
+  TrainResult run(const TrainHooks& hooks, std::string config);
 
  private:
   void do_step(int64_t step);
@@ -83,6 +84,7 @@ class Trainer {
   TrainSettings settings_;
   PreparedData data_;
   RunFolder run_;
+  std::string config_;
   data::Loader loader_;
   std::string data_hash_;
   double unigram_loss_ = 0;

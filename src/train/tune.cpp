@@ -41,20 +41,24 @@ std::vector<kernels::TunableCall> calls_of_all(device::Device& device, std::span
 }  // namespace
 
 TuneReport tune(device::Device& device, std::span<const TrainSettings> steps, const device::ChoiceTable& known,
-                double seconds, const ProgressSink& progress) {
+                double seconds, const ProgressSink& progress, const std::function<bool()>& interrupted) {
   const double start = now_seconds();
   const std::vector<kernels::TunableCall> calls = calls_of_all(device, steps);
   TuneReport report;
   report.table = known;
+  const auto rest = [&] { return seconds - (now_seconds() - start); };
+  const auto should_stop = [&] { return interrupted() || rest() <= 0; };
   for (size_t i = 0; i < calls.size(); ++i) {
-    const double rest = seconds - (now_seconds() - start);
-    if (rest <= 0) {
+    progress(fmt::format("tune: {} of {}, {}", i + 1, calls.size(), calls[i].kernel));
+    const double its_time = rest() / static_cast<double>(calls.size() - i);
+    std::optional<kernels::TunedCall> tuned = kernels::tune_call(device, calls[i], its_time, should_stop);
+    if (!tuned) {
       report.left = static_cast<int64_t>(calls.size() - i);
+      report.was_interrupted = interrupted();
       break;
     }
-    progress(fmt::format("tune: {} of {}, {}", i + 1, calls.size(), calls[i].kernel));
-    report.calls.push_back(kernels::tune_call(device, calls[i], rest / static_cast<double>(calls.size() - i)));
-    kernels::keep(report.calls.back(), report.table);
+    kernels::keep(*tuned, report.table);
+    report.calls.push_back(std::move(*tuned));
     device.trim();
   }
   progress("");

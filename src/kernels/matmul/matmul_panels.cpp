@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kPanel = 64;       // rows; and what columns and terms are multiples of
 constexpr int64_t kLeastRows = 192;  // with fewer, half of a workgroup's subgroups and more would have nothing to do
-constexpr int64_t kTile = 32 * 64;        // values of a workgroup
+constexpr int64_t kTile = 32 * 64;   // values of a workgroup
 constexpr int64_t kTurnedTile = 64 * 64;  // likewise, of an operand that is turned
 
 int64_t panel_bytes(const ProductCall& call) {

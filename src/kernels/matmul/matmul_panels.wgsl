@@ -1,15 +1,16 @@
 // A workgroup of four subgroups of 32 computes 256 x 64 values of Y, each subgroup 64 x 64 of them as 16 blocks of 16 x 16 that it keeps in
 // registers. X comes straight from its panels, whose blocks a subgroup reads in one piece; no other subgroup of the workgroup needs them.
-// The 64 columns of W are what all four share: STEP terms of them are rounded to f16 and put into workgroup memory, twice, so that one
-// barrier a step is enough. Both operands are fetched ahead: X by a block of 16 terms, W by a step.
+// The 64 columns of W are what all four share: STEP terms of them are rounded to f16 and put into workgroup memory. Where W's tile is there
+// twice (W_BUFFERS), one barrier a step is enough, else it takes two. Both operands are fetched ahead: X by a block of 16 terms, W by a step.
 //
 // With SPLIT a value of X is two halves, and one of W, if W_SPLIT: upper upper + upper lower + lower upper are added up.
 //
 // The tile of W keeps the order of memory, so that neighbouring threads read neighbouring addresses: [column][term] where rows of W lie
 // along the sum (W_ALONG), else [term][column]. Lines are 8 halves longer than their values, which spreads them over the banks.
 //
-// The last workgroups may have subgroups beyond the last panel: they compute that panel again and write the same values once more, or add
-// nothing.
+// The last workgroups may have subgroups beyond the last panel: they compute that panel again and write nothing.
+//
+// Joined before matmul_panels_terms.wgsl, once for each 16 terms of a step, and matmul_panels_end.wgsl.
 
 const COLUMNS: u32 = 64u;  // of a workgroup
 const THREADS: u32 = 128u;
@@ -26,7 +27,7 @@ alias Left = subgroup_matrix_left<f16, 16, 16>;
 alias Right = subgroup_matrix_right<f16, 16, 16>;
 alias Sums = subgroup_matrix_result<f32, 16, 16>;
 
-var<workgroup> w_tile: array<f16, 2u * W_BUFFER>;
+var<workgroup> w_tile: array<f16, W_BUFFERS * W_BUFFER>;
 var<workgroup> staging: array<f32, 4u * BLOCK>;  // a block for each subgroup
 
 /// What a thread reads of W for a step.
@@ -99,22 +100,18 @@ struct Back {
   w: f32,
 }
 
-/// Writes a block of sums; `place`: of its first value in Y.
-fn write_block(sums: Sums, place: u32, back: Back) {
-  let scaled = subgroupMatrixScalarMultiply(subgroupMatrixScalarMultiply(sums, back.x), back.w);
-  subgroupMatrixStore(&y, place, scaled, false, params.y);
-}
-
-/// Adds a block of sums, a lane eight values: those of Y are all on their way before the first is needed.
-fn add_block(sums: Sums, place: u32, back: Back, area: u32, lane: u32, is_mine: bool) {
+/// Writes a block of sums, or adds it; `place`: of its first value in Y. It goes through workgroup memory, so that an instruction writes
+/// two rows of 64 bytes; subgroupMatrixStore writes eight of 32, which took a third of the time of short sums (H200, 2026-12-01). What is
+/// there in Y is all on its way before the first value is needed.
+fn finish_block(sums: Sums, place: u32, back: Back, area: u32, lane: u32, adds: bool, is_mine: bool) {
   let at = place + lane / 16u * params.y + lane % 16u;
-  let lines = vec4<u32>(0u, 2u, 4u, 6u) * params.y;
+  let lines = vec4<u32>(0u, 2u, 4u, 6u) * params.y + vec4<u32>(at);
+  let more = lines + vec4<u32>(8u * params.y);
   var low = vec4<f32>(0.0);
   var high = vec4<f32>(0.0);
-  if (is_mine) {
-    low = vec4<f32>(y[at], y[at + lines.y], y[at + lines.z], y[at + lines.w]);
-    high = vec4<f32>(y[at + 8u * params.y], y[at + 8u * params.y + lines.y], y[at + 8u * params.y + lines.z],
-                     y[at + 8u * params.y + lines.w]);
+  if (ACCUMULATE && adds && is_mine) {
+    low = vec4<f32>(y[lines.x], y[lines.y], y[lines.z], y[lines.w]);
+    high = vec4<f32>(y[more.x], y[more.y], y[more.z], y[more.w]);
   }
   subgroupMatrixStore(&staging, area, sums, false, 16u);
   workgroupBarrier();
@@ -122,14 +119,14 @@ fn add_block(sums: Sums, place: u32, back: Back, area: u32, lane: u32, is_mine: 
     let mine = area + lane;
     low += vec4<f32>(staging[mine], staging[mine + 32u], staging[mine + 64u], staging[mine + 96u]) * back.x * back.w;
     high += vec4<f32>(staging[mine + 128u], staging[mine + 160u], staging[mine + 192u], staging[mine + 224u]) * back.x * back.w;
-    y[at] = low.x;
-    y[at + lines.y] = low.y;
-    y[at + lines.z] = low.z;
-    y[at + lines.w] = low.w;
-    y[at + 8u * params.y] = high.x;
-    y[at + 8u * params.y + lines.y] = high.y;
-    y[at + 8u * params.y + lines.z] = high.z;
-    y[at + 8u * params.y + lines.w] = high.w;
+    y[lines.x] = low.x;
+    y[lines.y] = low.y;
+    y[lines.z] = low.z;
+    y[lines.w] = low.w;
+    y[more.x] = high.x;
+    y[more.y] = high.y;
+    y[more.z] = high.z;
+    y[more.w] = high.w;
   }
   workgroupBarrier();
 }
@@ -172,8 +169,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   // To add to Y the sums may begin with it, times both scales: where that leaves values up to 2^60 in f32, and no panel is computed twice.
   // Factors in two halves are exact enough that it would cost digits: adding 16 terms at a time to a large Y rounds more often.
   let power = i32(bitcast<u32>(w_factor) >> 23u) - i32(bitcast<u32>(x_inverse[0]) >> 23u);
+  var adds = ACCUMULATE;
   let begins_with_y = ACCUMULATE && !SPLIT && abs(power) <= 60 && params.x % 256u == 0u;
   if (begins_with_y) {
+    adds = false;
     let factor = bitcast<f32>(u32(127 + power) << 23u);
     back = Back(bitcast<f32>(u32(127 - power) << 23u), 1.0);
     c00 = subgroupMatrixScalarMultiply(subgroupMatrixLoad<Sums>(&y, place, false, params.y), factor);
@@ -210,119 +209,4 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   var buffer = 0u;
   for (var k = share.begin; k < share.end; k += STEP) {
     w_next = fetch_w(column, min(k + STEP, w_last), thread);
-    for (var term = 0u; term < STEP; term += 16u) {
-      x_place = min(x_place + 1024u, x_last);
-      let n0 = x_block(x_place, 0u);
-      let n1 = x_block(x_place, 1u);
-      let n2 = x_block(x_place, 2u);
-      let n3 = x_block(x_place, 3u);
-      let b0 = w_block(buffer, term, 0u);
-      c00 = subgroupMatrixMultiplyAccumulate(a0, b0, c00);
-      c10 = subgroupMatrixMultiplyAccumulate(a1, b0, c10);
-      c20 = subgroupMatrixMultiplyAccumulate(a2, b0, c20);
-      c30 = subgroupMatrixMultiplyAccumulate(a3, b0, c30);
-      let b1 = w_block(buffer, term, 16u);
-      c01 = subgroupMatrixMultiplyAccumulate(a0, b1, c01);
-      c11 = subgroupMatrixMultiplyAccumulate(a1, b1, c11);
-      c21 = subgroupMatrixMultiplyAccumulate(a2, b1, c21);
-      c31 = subgroupMatrixMultiplyAccumulate(a3, b1, c31);
-      let b2 = w_block(buffer, term, 32u);
-      c02 = subgroupMatrixMultiplyAccumulate(a0, b2, c02);
-      c12 = subgroupMatrixMultiplyAccumulate(a1, b2, c12);
-      c22 = subgroupMatrixMultiplyAccumulate(a2, b2, c22);
-      c32 = subgroupMatrixMultiplyAccumulate(a3, b2, c32);
-      let b3 = w_block(buffer, term, 48u);
-      c03 = subgroupMatrixMultiplyAccumulate(a0, b3, c03);
-      c13 = subgroupMatrixMultiplyAccumulate(a1, b3, c13);
-      c23 = subgroupMatrixMultiplyAccumulate(a2, b3, c23);
-      c33 = subgroupMatrixMultiplyAccumulate(a3, b3, c33);
-      if (SPLIT) {
-        c00 = subgroupMatrixMultiplyAccumulate(l0, b0, c00);
-        c10 = subgroupMatrixMultiplyAccumulate(l1, b0, c10);
-        c20 = subgroupMatrixMultiplyAccumulate(l2, b0, c20);
-        c30 = subgroupMatrixMultiplyAccumulate(l3, b0, c30);
-        c01 = subgroupMatrixMultiplyAccumulate(l0, b1, c01);
-        c11 = subgroupMatrixMultiplyAccumulate(l1, b1, c11);
-        c21 = subgroupMatrixMultiplyAccumulate(l2, b1, c21);
-        c31 = subgroupMatrixMultiplyAccumulate(l3, b1, c31);
-        c02 = subgroupMatrixMultiplyAccumulate(l0, b2, c02);
-        c12 = subgroupMatrixMultiplyAccumulate(l1, b2, c12);
-        c22 = subgroupMatrixMultiplyAccumulate(l2, b2, c22);
-        c32 = subgroupMatrixMultiplyAccumulate(l3, b2, c32);
-        c03 = subgroupMatrixMultiplyAccumulate(l0, b3, c03);
-        c13 = subgroupMatrixMultiplyAccumulate(l1, b3, c13);
-        c23 = subgroupMatrixMultiplyAccumulate(l2, b3, c23);
-        c33 = subgroupMatrixMultiplyAccumulate(l3, b3, c33);
-        l0 = x_block(x_place + lower, 0u);
-        l1 = x_block(x_place + lower, 1u);
-        l2 = x_block(x_place + lower, 2u);
-        l3 = x_block(x_place + lower, 3u);
-      }
-      if (W_SPLIT) {
-        let d0 = w_block(buffer + W_SIZE, term, 0u);
-        c00 = subgroupMatrixMultiplyAccumulate(a0, d0, c00);
-        c10 = subgroupMatrixMultiplyAccumulate(a1, d0, c10);
-        c20 = subgroupMatrixMultiplyAccumulate(a2, d0, c20);
-        c30 = subgroupMatrixMultiplyAccumulate(a3, d0, c30);
-        let d1 = w_block(buffer + W_SIZE, term, 16u);
-        c01 = subgroupMatrixMultiplyAccumulate(a0, d1, c01);
-        c11 = subgroupMatrixMultiplyAccumulate(a1, d1, c11);
-        c21 = subgroupMatrixMultiplyAccumulate(a2, d1, c21);
-        c31 = subgroupMatrixMultiplyAccumulate(a3, d1, c31);
-        let d2 = w_block(buffer + W_SIZE, term, 32u);
-        c02 = subgroupMatrixMultiplyAccumulate(a0, d2, c02);
-        c12 = subgroupMatrixMultiplyAccumulate(a1, d2, c12);
-        c22 = subgroupMatrixMultiplyAccumulate(a2, d2, c22);
-        c32 = subgroupMatrixMultiplyAccumulate(a3, d2, c32);
-        let d3 = w_block(buffer + W_SIZE, term, 48u);
-        c03 = subgroupMatrixMultiplyAccumulate(a0, d3, c03);
-        c13 = subgroupMatrixMultiplyAccumulate(a1, d3, c13);
-        c23 = subgroupMatrixMultiplyAccumulate(a2, d3, c23);
-        c33 = subgroupMatrixMultiplyAccumulate(a3, d3, c33);
-      }
-      a0 = n0;
-      a1 = n1;
-      a2 = n2;
-      a3 = n3;
-    }
-    buffer = W_BUFFER - buffer;
-    put_w(buffer, thread, w_next, w_factor);
-    workgroupBarrier();
-  }
-
-  if (ACCUMULATE && !begins_with_y) {
-    add_block(c00, place, back, area, lane, is_mine);
-    add_block(c01, place + 16u, back, area, lane, is_mine);
-    add_block(c02, place + 32u, back, area, lane, is_mine);
-    add_block(c03, place + 48u, back, area, lane, is_mine);
-    add_block(c10, place + line, back, area, lane, is_mine);
-    add_block(c11, place + line + 16u, back, area, lane, is_mine);
-    add_block(c12, place + line + 32u, back, area, lane, is_mine);
-    add_block(c13, place + line + 48u, back, area, lane, is_mine);
-    add_block(c20, place + 2u * line, back, area, lane, is_mine);
-    add_block(c21, place + 2u * line + 16u, back, area, lane, is_mine);
-    add_block(c22, place + 2u * line + 32u, back, area, lane, is_mine);
-    add_block(c23, place + 2u * line + 48u, back, area, lane, is_mine);
-    add_block(c30, place + 3u * line, back, area, lane, is_mine);
-    add_block(c31, place + 3u * line + 16u, back, area, lane, is_mine);
-    add_block(c32, place + 3u * line + 32u, back, area, lane, is_mine);
-    add_block(c33, place + 3u * line + 48u, back, area, lane, is_mine);
-  } else {
-    write_block(c00, place, back);
-    write_block(c01, place + 16u, back);
-    write_block(c02, place + 32u, back);
-    write_block(c03, place + 48u, back);
-    write_block(c10, place + line, back);
-    write_block(c11, place + line + 16u, back);
-    write_block(c12, place + line + 32u, back);
-    write_block(c13, place + line + 48u, back);
-    write_block(c20, place + 2u * line, back);
-    write_block(c21, place + 2u * line + 16u, back);
-    write_block(c22, place + 2u * line + 32u, back);
-    write_block(c23, place + 2u * line + 48u, back);
-    write_block(c30, place + 3u * line, back);
-    write_block(c31, place + 3u * line + 16u, back);
-    write_block(c32, place + 3u * line + 32u, back);
-    write_block(c33, place + 3u * line + 48u, back);
-  }
-}
+    var term = 0u;

@@ -151,11 +151,22 @@ int64_t parts_of(int64_t tiles, int64_t sum) {
 }
 
 int64_t parts_on_matrix_units(int64_t tiles, int64_t sum) {
-  // A large GPU runs 264 of these workgroups at once, two on each of 132 processors; with twice as many and more the last ones leave few
-  // of them idle. A part's sums are written and read again, 8 bytes a value, which 512 terms of 1024 FLOP outweigh.
-  constexpr int64_t kBusy = 640;
+  // A large GPU runs 264 of these workgroups at once, two on each of 132 processors, so parts come in rounds of 264. In terms of a round's
+  // sums, 29 ns each on an H200: a round takes 256 more to begin and to write its tiles; the launch that adds the parts up takes 300, and
+  // one for every two tiles that it reads.
+  constexpr int64_t kAtOnce = 264;
   constexpr int64_t kLeastPart = 512;
-  return std::max<int64_t>(1, std::min({kBusy / tiles, sum / kLeastPart, kMostParts}));
+  constexpr int64_t kRound = 256;
+  constexpr int64_t kAddition = 300;
+  const auto time_of = [&](int64_t parts) {
+    return ceil_div(tiles * parts, kAtOnce) * (ceil_div(sum, parts) + kRound) +
+           (parts > 1 ? kAddition + tiles * parts / 2 : 0);
+  };
+  int64_t best = 1;
+  for (int64_t parts = 2; parts <= std::min(sum / kLeastPart, kMostParts); ++parts) {
+    if (time_of(parts) < time_of(best)) best = parts;
+  }
+  return best;
 }
 
 }  // namespace athanor::kernels

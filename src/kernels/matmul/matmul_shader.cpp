@@ -24,11 +24,13 @@
 #include "kernels/wgsl/matmul_load_x_vec4.h"
 #include "kernels/wgsl/matmul_panels.h"
 #include "kernels/wgsl/matmul_panels_bindings.h"
+#include "kernels/wgsl/matmul_panels_end.h"
 #include "kernels/wgsl/matmul_panels_make.h"
 #include "kernels/wgsl/matmul_panels_of_hidden_bindings.h"
 #include "kernels/wgsl/matmul_panels_of_x_bindings.h"
 #include "kernels/wgsl/matmul_panels_put_w.h"
 #include "kernels/wgsl/matmul_panels_put_w_half.h"
+#include "kernels/wgsl/matmul_panels_terms.h"
 #include "kernels/wgsl/matmul_panels_w16_bindings.h"
 #include "kernels/wgsl/matmul_scale_of_halves.h"
 #include "kernels/wgsl/matmul_scale_of_hidden.h"
@@ -139,12 +141,18 @@ std::string whole_tiles_line(bool whole) {
   return fmt::format("const WHOLE_TILES: bool = {};  // nothing lies outside\n", whole);
 }
 
+/// Terms that a workgroup has in its workgroup memory at a time.
+int step_of(const Variant& variant) {
+  if (variant.long_steps) return 128;
+  return (variant.precision == MatMulPrecision::High ? 16 : 32) * (variant.panels ? 2 : 1);
+}
+
 /// Constants of a variant on the matrix units.
 std::string units_prelude_of(const Variant& variant) {
   const bool split = variant.precision == MatMulPrecision::High;
   std::string lines = prelude_of(variant);
   lines += fmt::format("const SPLIT: bool = {};  // factors in two halves\n", split);
-  lines += fmt::format("const STEP: u32 = {}u;  // terms\n", (split ? 16 : 32) * (variant.panels ? 2 : 1));
+  lines += fmt::format("const STEP: u32 = {}u;  // terms\n", step_of(variant));
   lines += order_of_operands(variant.kernel.product);
   lines += whole_tiles_line(variant.whole_tiles);
   return lines;
@@ -157,6 +165,7 @@ std::string variant_name(const Variant& variant) {
   if (variant.precision != MatMulPrecision::Highest) {
     add(name_of(variant.precision));
     if (variant.panels) add("panels");
+    if (variant.long_steps) add("long_steps");
     if (!variant.panels && !variant.whole_tiles) add("edges");
   }
   if (variant.few_rows > 0) add(fmt::format("few_rows_{}", variant.few_rows));
@@ -212,12 +221,16 @@ device::webgpu::Dispatch units_shader_of(const Variant& variant) {
   dispatch.needs_subgroups = true;
   dispatch.needs_subgroup_matrix = true;
   if (variant.panels) {
+    const bool twice = variant.precision == MatMulPrecision::High;
+    dispatch.prelude += fmt::format("const W_BUFFERS: u32 = {}u;  // how often W's tile is there\n", twice ? 2 : 1);
     dispatch.sources = {w16 ? &matmul_panels_w16_bindings_wgsl : &matmul_panels_bindings_wgsl,
                         scale_of_w(w16),
                         &matmul_upper_half_wgsl,
                         w16 ? &matmul_panels_put_w_half_wgsl : &matmul_panels_put_w_wgsl,
                         share_of(variant),
                         &matmul_panels_wgsl};
+    for (int terms = 0; terms < step_of(variant); terms += 16) dispatch.sources.push_back(&matmul_panels_terms_wgsl);
+    dispatch.sources.push_back(&matmul_panels_end_wgsl);
     return dispatch;
   }
   if (swiglu) {

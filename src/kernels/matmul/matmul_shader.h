@@ -16,6 +16,7 @@ struct Variant {
   bool split_k = false;                                  // parts of the sums, one a z of the grid
   MatMulPrecision precision = MatMulPrecision::Highest;  // else on the matrix units
   bool panels = false;                                   // there: X is panels (matmul_panels.h)
+  bool long_steps = false;                               // with panels: 128 terms a step
   bool wide = false;                                     // in f32: tiles of 128 x 128
   bool whole_tiles = false;  // on the units, and in wide tiles: rows and columns fill the tiles, terms the steps
 };

@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kTile = 64;
 constexpr int64_t kUnitsTile = 128;
 constexpr int64_t kUnitsStep = 32;
+constexpr int64_t kLongStep = 128;
 constexpr int64_t kWideTile = 128;
 constexpr int64_t kWideStep = 8;
 constexpr int64_t kFewRowsColumns = 32;
@@ -154,6 +155,9 @@ void record_piece(WebGpuStream& stream, Variant variant, const ProductCall& call
   variant.precision = call.precision;
   variant.whole_tiles = is_whole(call.size, kUnitsTile, kUnitsStep);
   variant.panels = takes_panels(stream, variant, call, limits);
+  // Halves of W wait in half the registers on their way to workgroup memory.
+  variant.long_steps = variant.panels && w_type(call.kernel) == DType::F16 &&
+                       call.precision == MatMulPrecision::Medium && call.size.sum % kLongStep == 0;
   record_sums(stream, variant, variant.panels ? with_panels(stream, call) : call, limits);
 }
 

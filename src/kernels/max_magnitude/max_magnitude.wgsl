@@ -1,14 +1,14 @@
-// maxima[w * 1 or 4 + lane] = bits of the largest |value| that workgroup w saw in each lane. Without its sign, the bits of an f32 grow
-// with its value, and those of infinity and NaN are above all others: an integer maximum, exact in any order. A workgroup of 256
+// maxima[w] = bits of the largest |value| that workgroup w saw. Without its sign, the bits of an f32 grow with its value, and those of
+// infinity and NaN are above all others: an integer maximum, exact in any order. A workgroup of 256
 // threads takes a stride of the values, four vectors a thread and turn; behind the end the last one is read again, which changes no
 // maximum. max_magnitude_scale.wgsl makes the scale of the maxima.
 //   binding 0  read        values  [count/4] vec4<u32>: f32 as bits
-//   binding 1  read_write  maxima  [workgroups] vec4<u32>
+//   binding 1  read_write  maxima  [workgroups] u32
 //   binding 2  uniform     params  vec4<u32>: vectors of values, first workgroup's place in maxima, _, _
 // Grid: (workgroups, 1, 1), any number of them; 1024 keep a large GPU busy.
 
 @group(0) @binding(0) var<storage, read> values: array<Value>;
-@group(0) @binding(1) var<storage, read_write> maxima: array<Value>;
+@group(0) @binding(1) var<storage, read_write> maxima: array<u32>;
 @group(0) @binding(2) var<uniform> params: vec4<u32>;
 
 const THREADS: u32 = 256u;
@@ -38,6 +38,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     workgroupBarrier();
   }
   if (thread == 0u) {
-    maxima[params.y + group.x] = tree[0];
+    maxima[params.y + group.x] = largest_of(tree[0]);
   }
 }

@@ -17,8 +17,11 @@ var<workgroup> tree: array<u32, THREADS>;
 @compute @workgroup_size(THREADS)
 fn main(@builtin(local_invocation_index) thread: u32) {
   var largest = 0u;
-  for (var i = thread; i < params.x; i += THREADS) {
-    largest = max(largest, maxima[i]);
+  // Four reads on their way at a time; behind the end the last is read again.
+  for (var i = thread; i < params.x; i += 4u * THREADS) {
+    let first = max(maxima[i], maxima[min(i + THREADS, params.x - 1u)]);
+    let second = max(maxima[min(i + 2u * THREADS, params.x - 1u)], maxima[min(i + 3u * THREADS, params.x - 1u)]);
+    largest = max(largest, max(first, second));
   }
   tree[thread] = largest;
   workgroupBarrier();

@@ -15,6 +15,12 @@ using device::webgpu::WebGpuStream;
 namespace {
 
 constexpr int64_t kThreads = 256;
+constexpr std::string_view kVectors = R"(alias Value = vec4<u32>;
+fn largest_of(x: vec4<u32>) -> u32 { return max(max(x.x, x.y), max(x.z, x.w)); }
+)";
+constexpr std::string_view kScalars = R"(alias Value = u32;
+fn largest_of(x: u32) -> u32 { return x; }
+)";
 constexpr int64_t kMostGroups =
     1024;  // eight of 256 threads on each of 128 processors; a quarter of it leaves memory idle
 
@@ -28,14 +34,14 @@ void max_magnitude_webgpu(WebGpuStream& stream, const MaxMagnitude& args, const 
   const int64_t groups =
       std::min(most_groups, ceil_div(std::min(args.count, range) / lanes, kThreads));  // of one range
   const int64_t ranges = ceil_div(args.count, range);
-  const Buffer maxima = stream.device().allocate(ranges * groups * lanes * 4, "max_magnitude maxima");
+  const Buffer maxima = stream.device().allocate(ranges * groups * 4, "max_magnitude maxima");
 
   for (int64_t i = 0; i < ranges; ++i) {
     const int64_t count = std::min(range, args.count - i * range);
     Dispatch dispatch;
     dispatch.kernel = "max_magnitude";
     dispatch.variant = lanes == 4 ? "portable" : "scalar";
-    dispatch.prelude = lanes == 4 ? "alias Value = vec4<u32>;\n" : "alias Value = u32;\n";
+    dispatch.prelude = lanes == 4 ? kVectors : kScalars;
     dispatch.sources = {&max_magnitude_wgsl};
     dispatch.bindings = {read(args.values.slice(i * range * 4, count * 4)), read_write(maxima)};
     dispatch.params = {to_u32(count / lanes, dispatch.kernel), to_u32(i * groups, dispatch.kernel), 0, 0};
@@ -49,7 +55,7 @@ void max_magnitude_webgpu(WebGpuStream& stream, const MaxMagnitude& args, const 
   scale.pass = "scale";
   scale.sources = {&max_magnitude_scale_wgsl};
   scale.bindings = {read(maxima), read_write(args.scale)};
-  scale.params = {to_u32(ranges * groups * lanes, scale.kernel), 0, 0, 0};
+  scale.params = {to_u32(ranges * groups, scale.kernel), 0, 0, 0};
   stream.dispatch(scale);
 }
 
