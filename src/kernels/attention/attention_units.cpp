@@ -103,12 +103,12 @@ Halves make_halves(Stream& stream, std::string_view kernel, const Args& args, co
 
 template <typename Args>
 Dispatch units_dispatch(std::string_view kernel, std::string_view pass, const Args& args, const Halves& halves,
-                        int slots) {
+                        int subgroups, int slots) {
   Dispatch dispatch;
   dispatch.kernel = kernel;
   dispatch.pass = pass;
   dispatch.variant = "medium";
-  dispatch.prelude = fmt::format("const SLOTS: u32 = {}u;\n", slots);
+  dispatch.prelude = fmt::format("const SUBGROUPS: u32 = {}u;\nconst SLOTS: u32 = {}u;\n", subgroups, slots);
   dispatch.sources = {&attention_units_tiles_wgsl};
   dispatch.needs_f16 = true;
   dispatch.needs_subgroups = true;
@@ -137,7 +137,7 @@ void attention_on_matrix_units(Stream& stream, const Attention& args, const devi
   const Halves halves = make_halves(stream, kKernel, args, nullptr);
   WebGpuStream& webgpu = device::webgpu::as_webgpu(stream);
   webgpu.enter(kKernel, cost);
-  Dispatch dispatch = units_dispatch(kKernel, "", args, halves, 1);
+  Dispatch dispatch = units_dispatch(kKernel, "", args, halves, 2, 1);
   dispatch.sources.push_back(&attention_units_wgsl);
   dispatch.bindings.push_back(read_write(args.out));
   dispatch.bindings.push_back(read_write(args.log_sum_exp));
@@ -157,7 +157,7 @@ void attention_backward_on_matrix_units(Stream& stream, const AttentionBackward&
   const int64_t row_tiles = padded_rows(args.length) / kRows * args.batch;
 
   // As in attention_webgpu.cpp: the two products that give the weights and their gradients are made twice.
-  Dispatch queries = units_dispatch(kKernel, "d_q", args, halves, 2);
+  Dispatch queries = units_dispatch(kKernel, "d_q", args, halves, 2, 1);
   queries.sources.push_back(&attention_units_backward_wgsl);
   queries.sources.push_back(&attention_units_backward_q_wgsl);
   queries.bindings.push_back(read(statistics));
@@ -166,7 +166,7 @@ void attention_backward_on_matrix_units(Stream& stream, const AttentionBackward&
   dispatch_groups(webgpu, queries, kFirstGroup, row_tiles * args.heads, {cost.flops * 0.6, cost.bytes * 0.5},
                   kFlopsPerLaunch);
 
-  Dispatch keys = units_dispatch(kKernel, "", args, halves, 2);
+  Dispatch keys = units_dispatch(kKernel, "", args, halves, 4, 2);
   keys.sources.push_back(&attention_units_backward_wgsl);
   keys.sources.push_back(&attention_units_backward_kv_wgsl);
   keys.bindings.push_back(read(statistics));

@@ -68,17 +68,27 @@ fn query_end_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&found_key).x;
 }
 
-fn weights_at(at: vec4<u32>, i: u32, lane: u32, key: u32, first_query: u32, back: vec3<f32>) -> vec4<f32> {
+// Whether all 32 queries from `query` on see all of the 16 keys from `first` on; with documents it is not asked.
+fn all_see(query: u32, first: u32) -> bool {
+  return params.packed == 0u && query >= first + 15u && query + COLUMNS <= params.length &&
+         (params.window == 0u || query + COLUMNS <= first + params.window);
+}
+
+fn weights_at(at: vec4<u32>, i: u32, lane: u32, back: f32) -> vec4<f32> {
+  let c = columns_of(i, lane);
+  return weights_of(at, i, back, vec4<f32>(log_sum_exps[c.x], log_sum_exps[c.y], log_sum_exps[c.z], log_sum_exps[c.w]));
+}
+
+// The weights p of the queries columns_of(i), zero where they do not see the key.
+fn masked(p: vec4<f32>, i: u32, lane: u32, key: u32, first_query: u32) -> vec4<f32> {
   let c = columns_of(i, lane);
   let lowest = vec4<u32>(lowest_keys[c.x], lowest_keys[c.y], lowest_keys[c.z], lowest_keys[c.w]);
-  let log_sum_exp = vec4<f32>(log_sum_exps[c.x], log_sum_exps[c.y], log_sum_exps[c.z], log_sum_exps[c.w]);
-  let visible = (vec4<u32>(key) >= lowest) & (vec4<u32>(key) <= vec4<u32>(first_query) + c);
-  return weight_of(staged(at, i) * back.x * back.y * back.z, log_sum_exp, visible);
+  return select(vec4<f32>(0.0), p, (vec4<u32>(key) >= lowest) & (vec4<u32>(key) <= vec4<u32>(first_query) + c));
 }
 
 fn d_scores(at: vec4<u32>, i: u32, lane: u32, p: vec4<f32>) -> vec4<f32> {
   let c = columns_of(i, lane);
-  return p * (staged(at, i) - vec4<f32>(deltas[c.x], deltas[c.y], deltas[c.z], deltas[c.w])) * DOWN;
+  return p * slopes_of(at, i, vec4<f32>(deltas[c.x], deltas[c.y], deltas[c.z], deltas[c.w]));
 }
 
 @compute @workgroup_size(128)
@@ -129,7 +139,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     var d_next = fetch(d_start, first, thread);
     for (var query = first; query < end; query += COLUMNS) {
       put(0u, thread, q_next);
-      put(1u, thread, d_next);
+      put(SLOT, thread, d_next);
       if (thread < COLUMNS) {
         let brought = query_at(b, query + thread, head, known.delta);
         log_sum_exps[thread] = brought.log_sum_exp;
@@ -144,10 +154,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       subgroupMatrixStore(&staging, area, s0, false, S_LINE);
       subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
       workgroupBarrier();
-      let p0 = weights_at(s_at, 0u, lane, key, query, known.score);
-      let p1 = weights_at(s_at, 1u, lane, key, query, known.score);
-      let p2 = weights_at(s_at, 2u, lane, key, query, known.score);
-      let p3 = weights_at(s_at, 3u, lane, key, query, known.score);
+      var p0 = weights_at(s_at, 0u, lane, known.score);
+      var p1 = weights_at(s_at, 1u, lane, known.score);
+      var p2 = weights_at(s_at, 2u, lane, known.score);
+      var p3 = weights_at(s_at, 3u, lane, known.score);
+      if (!all_see(query, row)) {
+        p0 = masked(p0, 0u, lane, key, query);
+        p1 = masked(p1, 1u, lane, key, query);
+        p2 = masked(p2, 2u, lane, key, query);
+        p3 = masked(p3, 3u, lane, key, query);
+      }
       put_weights(p_at, 0u, p0);
       put_weights(p_at, 1u, p1);
       put_weights(p_at, 2u, p2);
@@ -184,23 +200,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let v_factor = vec2<f32>(inverses[3], 1.0);
   let stride = params.kv_heads * params.head_dim;
   let at = (b * params.length + row) * stride + kv_head * params.head_dim;
-  subgroupMatrixStore(&staging, area, dk0, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dk1, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_K, area, lane, row, 0u, k_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dk2, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dk3, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_K, area, lane, row, 32u, k_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dv0, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dv1, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_V, area, lane, row, 0u, v_factor, at, stride);
-  workgroupBarrier();
-  subgroupMatrixStore(&staging, area, dv2, false, S_LINE);
-  subgroupMatrixStore(&staging, area + 16u, dv3, false, S_LINE);
-  workgroupBarrier();
-  write_rows(D_V, area, lane, row, 32u, v_factor, at, stride);
+  write_sums(D_K, dk0, dk1, area, lane, row, 0u, k_factor, at, stride);
+  write_sums(D_K, dk2, dk3, area, lane, row, 32u, k_factor, at, stride);
+  write_sums(D_V, dv0, dv1, area, lane, row, 0u, v_factor, at, stride);
+  write_sums(D_V, dv2, dv3, area, lane, row, 32u, v_factor, at, stride);
 }

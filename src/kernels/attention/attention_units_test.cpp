@@ -59,15 +59,18 @@ TEST(AttentionUnits, AreTakenByHeadsOfWholeVectorsThatPermitIt) {
   EXPECT_FALSE(is_taken(launches_for(sizes, {}, MatMulPrecision::Medium, "attention")));
 }
 
-// An operand that is loaded is its place (source, first value, values from a row to the next, from a column to the next), a block of sums a
-// number, under which a lane has eight neighbouring values. Products wait in a queue and are run by one loop where their sums are wanted or
-// their operands change: written out for each, or with loops that the compiler unrolls, they take software Vulkan minutes.
+// An operand that is loaded is its place (source, first value, values from a row to the next, from a column to the next), but weights, whose
+// place is written anew before they are used, a copy of the lane's row; a block of sums is a number, under which a lane has eight neighbouring
+// values. Products wait in a queue and are run by one loop where their sums are wanted or their operands change: written out for each, or with
+// loops that the compiler unrolls, they take software Vulkan minutes.
 constexpr std::string_view kLoops = R"(
 alias Left = vec4<u32>;
 alias Right = vec4<u32>;
 alias Sums = u32;
 var<private> thread_of_loops: u32;
 var<private> sums_of_loops: array<f32, 128>;
+var<private> kept_weights: array<f32, 64>;
+var<private> kept: u32;
 var<private> queued_left: array<vec4<u32>, 16>;
 var<private> queued_right: array<vec4<u32>, 16>;
 var<private> queued_sums: array<u32, 16>;
@@ -84,7 +87,11 @@ fn loops_left_of_halves(start: u32, by_columns: bool, line: u32) -> Left {
 }
 fn loops_left_of_weights(start: u32, by_columns: bool, line: u32) -> Left {
   loops_look(start, line, 2u);
-  return vec4<u32>(1u, start, line, 1u);
+  kept = (kept + 1u) % 4u;
+  for (var k = 0u; k < min(16u, params.padded); k += 1u) {
+    kept_weights[kept * 16u + k] = f32(weights[start + thread_of_loops % 32u / 2u * line + k]);
+  }
+  return vec4<u32>(1u, kept * 16u, 0u, 1u);
 }
 fn loops_right(start: u32, by_columns: bool, line: u32) -> Right {
   loops_look(start, line, 2u);
@@ -114,13 +121,13 @@ fn loops_run() {
     let b = queued_right[q];
     let at = thread_of_loops % 32u * 8u + i;
     let place = a.y + at / 16u * a.z + k * a.w;
-    let weight = f32(weights[select(0u, place, a.x == 1u)]);
+    let weight = kept_weights[select(0u, place, a.x == 1u)];
     let half = f32(halves[select(0u, place, a.x == 0u)]);
     sums_of_loops[queued_sums[q] * 8u + i] += select(half, weight, a.x == 1u) * f32(tile[b.y + k * b.z + at % 16u * b.w]);
   }
   queued = 0u;
 }
-fn loops_load_staging(start: u32, by_columns: bool, line: u32, sums: Sums) -> Sums {
+fn loops_load_staging(sums: Sums, start: u32, by_columns: bool, line: u32) -> Sums {
   loops_look(start, line, 4u);
   for (var i = 0u; i < min(8u, params.padded); i += 1u) {
     let at = thread_of_loops % 32u * 8u + i;
@@ -175,21 +182,21 @@ std::string with_loops(Dispatch dispatch) {
   replace_all(text, "subgroupMatrixLoad<Right>(&tile, ", "loops_right(");
   replace_all(text, "subgroupMatrixMultiplyAccumulate(", "loops_multiply(");
   replace_all(text, "subgroupMatrixStore(&staging, ", "loops_store_staging(");
-  replace_all(text, "*= subgroupShuffle(", "*= loops_shuffle_one(");
+  replace_all(text, "subgroupMatrixLoad<Sums>(&staging, ", "loops_load_staging(o, ");
   replace_all(text, "subgroupShuffle(", "loops_shuffle(");
   replace_all(text, "subgroupShuffleXor(", "loops_shuffle_xor(");
   replace_all(text, "subgroupAny(", "loops_any(");
   // Every block has a number: those that are kept, and those that a function makes anew.
   int blocks = 0;
-  const std::regex kept(R"(var (o\d|d[kv]\d) = Sums\(\);)");
+  const std::regex kept(R"(var (o[ab]?\d|d[kv]\d) = Sums\(\);)");
   for (std::smatch found; std::regex_search(text, found, kept); ++blocks) {
     const std::string name = found[1];
     text.replace(found.position(), found.length(), fmt::format("var {} = loops_zero({}u);", name, blocks));
-    const std::regex load(name + R"( = subgroupMatrixLoad<Sums>\(&staging, ([^;]*)\);)");
-    text = std::regex_replace(text, load, fmt::format("{} = loops_load_staging($1, {});", name, name));
   }
-  replace_all(text, "var sums = Sums();", "var sums = loops_new();");
+  replace_all(text, " = Sums();", " = loops_new();");
   // Where queued products are run: before their sums are stored, and before the weights or the tiles change.
+  replace_all(text, "loops_store_staging(area, sa0", "loops_run();\n    loops_store_staging(area, sa0");
+  replace_all(text, "loops_store_staging(area, ta0", "loops_run();\n    loops_store_staging(area, ta0");
   replace_all(text, "loops_store_staging(area, s0", "loops_run();\n    loops_store_staging(area, s0");
   replace_all(text, "loops_store_staging(area, t0", "loops_run();\n    loops_store_staging(area, t0");
   replace_all(

@@ -1,5 +1,6 @@
-// What attention's kernels on the matrix units share. A workgroup of four subgroups of 32 has 64 rows, each subgroup 16 of them, and walks over
-// tiles of 32 columns: queries and keys, or keys and queries for d_k, d_v. Operands are halves (attention_halves.wgsl), rows of 64 values.
+// What attention's kernels on the matrix units share. A workgroup of SUBGROUPS subgroups of 32 has 64 rows, each subgroup 16 of them or twice
+// 16, and walks over tiles of 32 columns: queries and keys, or keys and queries for d_k, d_v. Operands are halves (attention_halves.wgsl),
+// rows of 64 values.
 //
 // A block of sums cannot be touched value by value, so the scores go through workgroup memory: `staging` has a subgroup's 16 rows of 32
 // sums, from where two lanes take a row (lane 2 r and 2 r + 1 row r: of the columns the even ones and the odd ones, in an order that turns
@@ -30,6 +31,7 @@ alias Left = subgroup_matrix_left<f16, 16, 16>;
 alias Right = subgroup_matrix_right<f16, 16, 16>;
 alias Sums = subgroup_matrix_result<f32, 16, 16>;
 
+const THREADS: u32 = 32u * SUBGROUPS;
 const ROWS: u32 = 64u;      // of a workgroup
 const COLUMNS: u32 = 32u;   // of a tile
 const WIDTH: u32 = 64u;     // halves of a row
@@ -45,8 +47,8 @@ const MASKED: f32 = -3e38;
 const NO_KEY: u32 = 0xffffffffu;  // behind every key
 
 var<workgroup> tile: array<f16, SLOTS * SLOT>;
-var<workgroup> staging: array<f32, 2560>;
-var<workgroup> weights: array<f16, 2560>;
+var<workgroup> staging: array<f32, SUBGROUPS * S_AREA>;
+var<workgroup> weights: array<f16, SUBGROUPS * P_AREA>;
 var<workgroup> row_keys: array<u32, ROWS>;
 var<workgroup> found_key: vec4<u32>;  // the first: a variable of four bytes would move those behind it
 
@@ -78,7 +80,7 @@ fn first_tile_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&found_key).x;
 }
 
-// A tile of 32 rows on its way to workgroup memory: a thread has eight values of two rows, 16 rows apart.
+// Rows of a tile on their way to workgroup memory, 32 for 128 threads: a thread has eight values of two, THREADS / 8 rows apart.
 struct Fetched {
   low: vec4<u32>,
   high: vec4<u32>,
@@ -86,7 +88,7 @@ struct Fetched {
 
 fn fetch(start: u32, row: u32, thread: u32) -> Fetched {
   let at = start + row * VECTORS + thread;
-  return Fetched(vectors[at], vectors[at + 128u]);
+  return Fetched(vectors[at], vectors[at + THREADS]);
 }
 
 fn put_pair(place: u32, word: u32) {
@@ -102,10 +104,11 @@ fn put_row(place: u32, words: vec4<u32>) {
   put_pair(place + 6u, words.w);
 }
 
-fn put(slot: u32, thread: u32, fetched: Fetched) {
-  let place = slot * SLOT + thread / VECTORS * LINE + thread % VECTORS * 8u;
+// Into the tiles from the row on that begins at `start`.
+fn put(start: u32, thread: u32, fetched: Fetched) {
+  let place = start + thread / VECTORS * LINE + thread % VECTORS * 8u;
   put_row(place, fetched.low);
-  put_row(place + 16u * LINE, fetched.high);
+  put_row(place + THREADS / VECTORS * LINE, fetched.high);
 }
 
 // A lane's four columns of eight, in its row's order.
@@ -146,9 +149,19 @@ fn inverse(scale: f32) -> f32 {
   return bitcast<f32>(0x7f000000u - bitcast<u32>(scale));
 }
 
-// The staged 16 x 32 sums of a subgroup, each times its row's factor (of lane 2 r), one row after the other, into columns `first_column`
-// to + 31 of the head's rows from `row` on; the kernel's function `write` knows the buffers.
-fn write_rows(result: u32, area: u32, lane: u32, row: u32, first_column: u32, factor: vec2<f32>, at: u32, stride: u32) {
+// The product of two powers of two, held within 2^-100 and 2^100: scores beyond these are all the same, or as good as infinite.
+fn product_of_powers(a: f32, b: f32) -> f32 {
+  let exponent = i32(bitcast<u32>(a) >> 23u) + i32(bitcast<u32>(b) >> 23u) - 127;
+  return bitcast<f32>(u32(clamp(exponent, 27, 227)) << 23u);
+}
+
+// A subgroup's 16 x 32 sums, each times its row's factor (of lane 2 r), one row after the other, into columns `first_column` to + 31 of the
+// head's rows from `row` on; the kernel's function `write` knows the buffers.
+fn write_sums(result: u32, left: Sums, right: Sums, area: u32, lane: u32, row: u32, first_column: u32, factor: vec2<f32>, at: u32,
+              stride: u32) {
+  subgroupMatrixStore(&staging, area, left, false, S_LINE);
+  subgroupMatrixStore(&staging, area + 16u, right, false, S_LINE);
+  workgroupBarrier();
   let column = first_column + lane;
   for (var r = 0u; r < 16u; r += 1u) {
     let of_row = subgroupShuffle(factor, 2u * r);
@@ -156,6 +169,7 @@ fn write_rows(result: u32, area: u32, lane: u32, row: u32, first_column: u32, fa
       write(result, at + r * stride + column, staging[area + r * S_LINE + lane] * of_row.x * of_row.y);
     }
   }
+  workgroupBarrier();
 }
 
 // 16 rows, held as left operands of 16 columns each, times 16 rows of a tile that begin at `start`.
