@@ -68,12 +68,6 @@ fn query_end_of(b: u32, first: u32, thread: u32) -> u32 {
   return workgroupUniformLoad(&found_key).x;
 }
 
-// Whether all 32 queries from `query` on see all of the 16 keys from `first` on; with documents it is not asked.
-fn all_see(query: u32, first: u32) -> bool {
-  return params.packed == 0u && query >= first + 15u && query + COLUMNS <= params.length &&
-         (params.window == 0u || query + COLUMNS <= first + params.window);
-}
-
 fn weights_at(at: vec4<u32>, i: u32, lane: u32, back: f32) -> vec4<f32> {
   let c = columns_of(i, lane);
   return weights_of(at, i, back, vec4<f32>(log_sum_exps[c.x], log_sum_exps[c.y], log_sum_exps[c.z], log_sum_exps[c.w]));
@@ -154,16 +148,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       subgroupMatrixStore(&staging, area, s0, false, S_LINE);
       subgroupMatrixStore(&staging, area + 16u, s1, false, S_LINE);
       workgroupBarrier();
-      var p0 = weights_at(s_at, 0u, lane, known.score);
-      var p1 = weights_at(s_at, 1u, lane, known.score);
-      var p2 = weights_at(s_at, 2u, lane, known.score);
-      var p3 = weights_at(s_at, 3u, lane, known.score);
-      if (!all_see(query, row)) {
-        p0 = masked(p0, 0u, lane, key, query);
-        p1 = masked(p1, 1u, lane, key, query);
-        p2 = masked(p2, 2u, lane, key, query);
-        p3 = masked(p3, 3u, lane, key, query);
-      }
+      let p0 = masked(weights_at(s_at, 0u, lane, known.score), 0u, lane, key, query);
+      let p1 = masked(weights_at(s_at, 1u, lane, known.score), 1u, lane, key, query);
+      let p2 = masked(weights_at(s_at, 2u, lane, known.score), 2u, lane, key, query);
+      let p3 = masked(weights_at(s_at, 3u, lane, known.score), 3u, lane, key, query);
       put_weights(p_at, 0u, p0);
       put_weights(p_at, 1u, p1);
       put_weights(p_at, 2u, p2);
