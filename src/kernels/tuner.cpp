@@ -230,7 +230,8 @@ void use_choices(device::Stream& stream, std::shared_ptr<const ChoiceTable> tabl
 
 std::shared_ptr<const ChoiceTable> choices_of(device::Stream& stream) {
   if (stream.backend() != device::Backend::WebGpu) return nullptr;
-  return device::webgpu::as_webgpu(stream).choices();
+  std::shared_ptr<const ChoiceTable> table = device::webgpu::as_webgpu(stream).choices();
+  return table ? table : std::make_shared<const ChoiceTable>();  // a device that was opened without one
 }
 
 std::vector<TunableCall> tunable_calls(device::Device& like, MatMulPrecision precision,

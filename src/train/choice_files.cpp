@@ -139,11 +139,13 @@ fs::path choices_path(const device::DeviceInfo& info, const fs::path& folder) {
   return (folder.empty() ? cache_folder() / "choices" : folder) / (hash_hex(std::as_bytes(std::span(key))) + ".json");
 }
 
-device::ChoiceTable shipped_table(const std::vector<ShippedChoices>& shipped, std::string_view adapter) {
+device::ChoiceTable shipped_table(const std::vector<ShippedChoices>& shipped, std::string_view adapter,
+                                  std::string_view shaders) {
   ChoiceFile best;
   for (const ShippedChoices& file : shipped) {
     ChoiceFile read = parse_choices(file.text, file.name);
-    if (adapter.find(read.adapter) != std::string_view::npos && read.adapter.size() > best.adapter.size())
+    if (read.shaders == shaders && adapter.find(read.adapter) != std::string_view::npos &&
+        read.adapter.size() > best.adapter.size())
       best = std::move(read);
   }
   return std::move(best.table);
@@ -174,7 +176,7 @@ std::shared_ptr<const device::ChoiceTable> known_choices(const device::DeviceInf
       log_warning("{}; it is not used: athanor tune makes it anew, athanor tune --forget removes it", damaged.what());
     }
   }
-  device::ChoiceTable shipped = shipped_table(shipped_choices(), info.name);
+  device::ChoiceTable shipped = shipped_table(shipped_choices(), info.name, kernels::shaders_digest());
   if (!shipped.is_empty()) log_debug("{}: {} choices shipped with athanor", info.name, shipped.size());
   return std::make_shared<const device::ChoiceTable>(std::move(shipped));
 }

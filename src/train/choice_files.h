@@ -50,7 +50,9 @@ struct ShippedChoices {
 };
 std::vector<ShippedChoices> shipped_choices();
 
-/// Of shipped files the one whose adapter is the longest that stands in the device's name; empty when there is none.
-device::ChoiceTable shipped_table(const std::vector<ShippedChoices>& shipped, std::string_view adapter);
+/// Of shipped files that were measured with these shaders (kernels::shaders_digest()) the one whose adapter is the longest that stands in
+/// the device's name; empty when there is none. With other shaders other forms may be the faster ones.
+device::ChoiceTable shipped_table(const std::vector<ShippedChoices>& shipped, std::string_view adapter,
+                                  std::string_view shaders);
 
 }  // namespace athanor::train

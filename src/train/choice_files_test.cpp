@@ -141,12 +141,13 @@ TEST(ChoiceFiles, OfOtherShadersOrDamagedAreNotUsed) {
 TEST(ShippedChoices, AreWholeAndFoundByTheLongestNameWithinTheAdapters) {
   for (const ShippedChoices& file : shipped_choices()) {
     const ChoiceFile read = parse_choices(file.text, file.name);
-    EXPECT_GT(read.table.size(), 0) << file.name;
     EXPECT_GT(read.adapter.size(), 3U) << file.name;
+    EXPECT_EQ(read.shaders.size(), kernels::shaders_digest().size()) << file.name;
   }
   const auto file_of = [](const std::string& adapter, const std::string& answer) {
     ChoiceFile file;
     file.adapter = adapter;
+    file.shaders = "these";
     file.table.set({"matmul", "parts", {64, 64, 64}, answer});
     return choices_text(file);
   };
@@ -154,9 +155,10 @@ TEST(ShippedChoices, AreWholeAndFoundByTheLongestNameWithinTheAdapters) {
   const std::string h200 = file_of("NVIDIA H200", "4");
   const std::string nothing = file_of("", "8");
   const std::vector<ShippedChoices> shipped = {{"any", any}, {"h200", h200}, {"nothing", nothing}};
-  EXPECT_EQ(shipped_table(shipped, "NVIDIA H200 NVL").all()[0].answer, "4");
-  EXPECT_EQ(shipped_table(shipped, "NVIDIA GeForce").all()[0].answer, "2");
-  EXPECT_TRUE(shipped_table(shipped, "Apple M4").is_empty());
+  EXPECT_EQ(shipped_table(shipped, "NVIDIA H200 NVL", "these").all()[0].answer, "4");
+  EXPECT_EQ(shipped_table(shipped, "NVIDIA GeForce", "these").all()[0].answer, "2");
+  EXPECT_TRUE(shipped_table(shipped, "Apple M4", "these").is_empty());
+  EXPECT_TRUE(shipped_table(shipped, "NVIDIA H200", "others").is_empty());
 }
 
 }  // namespace
