@@ -2,6 +2,7 @@
 #include "tensor/tape.h"
 
 #include "base/expect_error.h"
+#include "device/webgpu/dry_device.h"
 #include "kernels/compare.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "tensor/ops.h"
@@ -158,6 +159,31 @@ TEST_F(Tapes, RecomputationGivesTheSameGradients) {
   EXPECT_EQ(gradients[0], gradients[3]);
   EXPECT_EQ(gradients[1], gradients[4]);
   EXPECT_EQ(gradients[2], gradients[5]);
+}
+
+TEST(Head, MeasuresTheGradientOfLogitsOnlyWhereItsTermsHaveNoBound) {
+  const auto measured = [](const CrossEntropyTerms& terms) {
+    using device::webgpu::SubgroupMatrix;
+    int count = 0;
+    device::webgpu::DryRun run;
+    run.info.chunk_bytes = run.info.max_binding_bytes = 64 << 20;
+    run.subgroup_matrices = {{SubgroupMatrix::Component::F16, SubgroupMatrix::Component::F32, 16, 16, 16, 32}};
+    run.on_dispatch = [&](const device::webgpu::Dispatch& dispatch) {
+      count += dispatch.kernel == "max_magnitude" && dispatch.pass.empty() ? 1 : 0;
+    };
+    const std::unique_ptr<device::Device> device = device::webgpu::open_dry_device(std::move(run));
+    Tape tape;
+    const Context context{device->stream(), &tape, kernels::MatMulPrecision::Medium};
+    Tensor x = empty(device->stream(), Shape{512, 128}, "x");
+    Tensor head = empty(device->stream(), Shape{1024, 128}, "head");
+    x.set_needs_gradient(true);
+    head.set_needs_gradient(true);
+    cross_entropy_head(context, x, head, std::vector<int32_t>(512, 0), 1.0F / 512, device->allocate(4, "loss"), terms);
+    return count;
+  };
+  EXPECT_EQ(measured({}), 2);  // x and head
+  EXPECT_EQ(measured({.label_smoothing = 0.1F}), 2);
+  EXPECT_EQ(measured({.z_loss = 1e-4F}), 3);
 }
 
 TEST_F(Tapes, ChunksOfTheHeadGiveTheLossOfTheWhole) {
