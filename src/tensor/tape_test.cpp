@@ -2,14 +2,15 @@
 #include "tensor/tape.h"
 
 #include "base/expect_error.h"
-#include "device/webgpu/dry_device.h"
 #include "kernels/compare.h"
 #include "kernels/cross_entropy/cross_entropy.h"
+#include "launches_on_units.h"
 #include "tensor/ops.h"
 #include "test_device.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace athanor::tensor {
@@ -163,23 +164,17 @@ TEST_F(Tapes, RecomputationGivesTheSameGradients) {
 
 TEST(Head, MeasuresTheGradientOfLogitsOnlyWhereItsTermsHaveNoBound) {
   const auto measured = [](const CrossEntropyTerms& terms) {
-    using device::webgpu::SubgroupMatrix;
-    int count = 0;
-    device::webgpu::DryRun run;
-    run.info.chunk_bytes = run.info.max_binding_bytes = 64 << 20;
-    run.subgroup_matrices = {{SubgroupMatrix::Component::F16, SubgroupMatrix::Component::F32, 16, 16, 16, 32}};
-    run.on_dispatch = [&](const device::webgpu::Dispatch& dispatch) {
-      count += dispatch.kernel == "max_magnitude" && dispatch.pass.empty() ? 1 : 0;
-    };
-    const std::unique_ptr<device::Device> device = device::webgpu::open_dry_device(std::move(run));
-    Tape tape;
-    const Context context{device->stream(), &tape, kernels::MatMulPrecision::Medium};
-    Tensor x = empty(device->stream(), Shape{512, 128}, "x");
-    Tensor head = empty(device->stream(), Shape{1024, 128}, "head");
-    x.set_needs_gradient(true);
-    head.set_needs_gradient(true);
-    cross_entropy_head(context, x, head, std::vector<int32_t>(512, 0), 1.0F / 512, device->allocate(4, "loss"), terms);
-    return count;
+    const std::vector<std::string> launches = testing::launches_on_units([&](Stream& stream) {
+      Tape tape;
+      const Context context{stream, &tape, kernels::MatMulPrecision::Medium};
+      Tensor x = empty(stream, Shape{512, 128}, "x");
+      Tensor head = empty(stream, Shape{1024, 128}, "head");
+      x.set_needs_gradient(true);
+      head.set_needs_gradient(true);
+      const Buffer loss = stream.device().allocate(4, "loss");
+      cross_entropy_head(context, x, head, std::vector<int32_t>(512, 0), 1.0F / 512, loss, terms);
+    });
+    return std::count(launches.begin(), launches.end(), "max_magnitude");
   };
   EXPECT_EQ(measured({}), 2);  // x and head
   EXPECT_EQ(measured({.label_smoothing = 0.1F}), 2);
