@@ -147,6 +147,17 @@ TEST_F(TrainCommand, ACopiedRunTakesItsOwnTableAndNotTheOriginals) {
   EXPECT_EQ(run_line(resume).code, kDone);
 }
 
+TEST_F(TrainCommand, ResumingInTheRunsOwnFolderLeavesASettingThatNamesNoTable) {
+  begin_run();
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(run());
+  const Outcome outcome = run_line({"train", "--resume", "-o", ".", "--max-steps", "2"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_NE(text_of(run() / "config.yaml").find("\nchoices: \"\"\n"), std::string::npos);
+  EXPECT_EQ(train({"--resume", "--max-steps", "3"}).code, kDone);
+}
+
 TEST_F(TrainCommand, ARunOfAnOlderVersionTakesItsOwnFilesWhereverItsConfigNamesThem) {
   begin_run({"--choices", put_table("table.json", "2")});
   std::string config = text_of(run() / "config.yaml");

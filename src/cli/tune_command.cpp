@@ -236,6 +236,9 @@ void add_tune_command(CLI::App& app) {
   command->add_option("--seconds", arguments->seconds, "Time for all of it, about: looked at before each way is run")
       ->type_name("S");
   command->add_option("-o,--output", arguments->output, "Write the table here instead of the user's cache folder")
+      ->check(
+          [](const std::string& file) { return file.empty() ? std::string("is empty; name a file") : std::string(); },
+          "", "a name")
       ->type_name("FILE");
   command->add_flag("--forget", arguments->forget, "Remove what was measured on this device");
   command->add_flag("--json", arguments->json, "Print one JSON object");

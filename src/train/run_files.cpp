@@ -42,6 +42,7 @@ ChoiceFile choices_of_begun_run(const RunFolder& run, const std::string& said) {
 
 /// The file's name in the run's folder where the path is that; else the path.
 std::string in_folder(const RunFolder& run, const fs::path& path) {
+  if (path.empty()) return {};  // relative to "." it would be "."
   const fs::path inside = path.lexically_relative(run.path());
   return inside.empty() || inside.begin()->string() == ".." ? path.string() : inside.generic_string();
 }
