@@ -67,6 +67,11 @@ TEST(BenchGenerateCommand, PrintsWhatLimitsAToken) {
   }
 }
 
+TEST(BenchGenerateCommand, DefaultsFitTheSmallestContextOfAPreset) {
+  const Outcome outcome = run_line({"bench", "generate", "--preset", "tiny", "--device", "cpu"});
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
+}
+
 TEST(BenchGenerateCommand, RefusesWhatItCannotMeasure) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
       {{"--weight-format", "q4"}, "--weight-format is \"q4\"; known are f32, f16 and q8_0"},

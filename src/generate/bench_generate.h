@@ -7,7 +7,7 @@ namespace athanor::generate {
 
 struct GenerateBenchOptions {
   WeightFormat format = WeightFormat::F32;
-  int64_t prompt_tokens = 512;
+  int64_t prompt_tokens = 64;  // with the text it fits the context of every preset
   int64_t tokens = 128;
   uint64_t seed = 0;
 };
