@@ -3,6 +3,7 @@
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/gradient_norm/gradient_norm.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/max_magnitude/max_magnitude.h"
 #include "kernels/mse_loss/mse_loss.h"
 #include "kernels/mul/mul.h"
 #include "tensor/op_parts.h"
@@ -10,7 +11,6 @@
 #include "tensor/product_weight.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace athanor::tensor {
 
@@ -28,10 +28,9 @@ int64_t rows_per_chunk(const device::DeviceInfo& info, int64_t rows, int64_t voc
 /// What a product multiplies the gradient of logits by (max_magnitude), without looking at it: |softmax - target| is at most 1, so `bound`
 /// bounds it. Empty where that does not hold, or nothing is rounded.
 Buffer scale_of_bound(Stream& stream, float bound, const CrossEntropyTerms& terms, kernels::MatMulPrecision precision) {
-  if (precision == kernels::MatMulPrecision::Highest || terms.z_loss != 0 || !std::isnormal(bound)) return {};
-  const int power = std::clamp(14 - std::ilogb(bound), -126, 126);
-  return from_values(stream, std::vector<float>{std::ldexp(1.0F, power), std::ldexp(1.0F, -power)}, Shape{2}, "scale")
-      .buffer();
+  if (precision == kernels::MatMulPrecision::Highest || terms.z_loss != 0) return {};
+  const std::array<float, 2> scale = kernels::scale_of_magnitude(bound);
+  return from_values(stream, std::vector<float>(scale.begin(), scale.end()), Shape{2}, "scale of a bound").buffer();
 }
 
 Tensor upload_targets(Stream& stream, std::span<const int32_t> targets, int64_t vocabulary) {

@@ -55,7 +55,7 @@ Dispatch tile_dispatch(const TileKernel& names, std::string_view pass, const Att
 Binding first_key_or_any(const AttentionTiles& args) { return read(args.first_key ? args.first_key : args.q); }
 
 void dispatch_tiles(WebGpuStream& stream, const Dispatch& dispatch, int64_t groups, const device::KernelCost& cost) {
-  // Of a large GPU's launches each would have hardly more workgroups than run at once.
+  // With many registers so many workgroups run at once that a launch of that size has hardly more of them.
   const double speed = has_many_registers(stream) ? 8 : 1;
   dispatch_groups(stream, dispatch, kFirstGroup, groups, cost, speed * kAttentionFlopsPerLaunch);
 }

@@ -3,6 +3,8 @@
 
 #include "device/device.h"
 
+#include <array>
+
 namespace athanor::kernels {
 
 struct MaxMagnitude {
@@ -16,5 +18,8 @@ struct MaxMagnitude {
 /// largest is zero, subnormal, infinite or NaN. Bits are compared, so no order of the values changes the result.
 /// Throws Error if there are no values or a buffer's size is not as in MaxMagnitude.
 void max_magnitude(device::Stream& stream, const MaxMagnitude& args);
+
+/// What max_magnitude writes for values of which this is the largest magnitude; or for a bound of it, then without a look at them.
+std::array<float, 2> scale_of_magnitude(float largest);
 
 }  // namespace athanor::kernels

@@ -1,7 +1,9 @@
 // max_magnitude through WebGPU: maxima of workgroups, then the scale.
 #include "kernels/max_magnitude/max_magnitude_internal.h"
 #include "kernels/wgsl/max_magnitude.h"
+#include "kernels/wgsl/max_magnitude_scalars.h"
 #include "kernels/wgsl/max_magnitude_scale.h"
+#include "kernels/wgsl/max_magnitude_vectors.h"
 
 #include <algorithm>
 
@@ -15,12 +17,6 @@ using device::webgpu::WebGpuStream;
 namespace {
 
 constexpr int64_t kThreads = 256;
-constexpr std::string_view kVectors = R"(alias Value = vec4<u32>;
-fn largest_of(x: vec4<u32>) -> u32 { return max(max(x.x, x.y), max(x.z, x.w)); }
-)";
-constexpr std::string_view kScalars = R"(alias Value = u32;
-fn largest_of(x: u32) -> u32 { return x; }
-)";
 constexpr int64_t kMostGroups =
     1024;  // eight of 256 threads on each of 128 processors; a quarter of it leaves memory idle
 
@@ -41,8 +37,7 @@ void max_magnitude_webgpu(WebGpuStream& stream, const MaxMagnitude& args, const 
     Dispatch dispatch;
     dispatch.kernel = "max_magnitude";
     dispatch.variant = lanes == 4 ? "portable" : "scalar";
-    dispatch.prelude = lanes == 4 ? kVectors : kScalars;
-    dispatch.sources = {&max_magnitude_wgsl};
+    dispatch.sources = {lanes == 4 ? &max_magnitude_vectors_wgsl : &max_magnitude_scalars_wgsl, &max_magnitude_wgsl};
     dispatch.bindings = {read(args.values.slice(i * range * 4, count * 4)), read_write(maxima)};
     dispatch.params = {to_u32(count / lanes, dispatch.kernel), to_u32(i * groups, dispatch.kernel), 0, 0};
     dispatch.grid = {to_u32(groups, dispatch.kernel), 1, 1};
